@@ -73,6 +73,8 @@ def parse(text: str) -> Examples:
 
     try:
         data = json.loads(text)
+    except RecursionError:
+        raise ExampleError("The examples file is nested too deeply.") from None
     except json.JSONDecodeError as error:
         raise ExampleError(
             f"The examples file is not JSON: {error.msg} at line {error.lineno}, column {error.colno}."
@@ -152,11 +154,18 @@ def _matrix(rows: object, where: str) -> np.ndarray:
         if len(line) != len(lines[0]):
             raise ExampleError(f"{where}: row {i} has {len(line)} entries, row 0 has {len(lines[0])}.")
         for j, value in enumerate(line):
-            if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+            if not _is_finite_number(value):
                 raise ExampleError(f"{where}[{i}][{j}]: expected a finite number, got {value!r}.")
     values = np.array(lines, dtype=np.float64)
     values.flags.writeable = False  # load() is cached: nobody may change a shared example
     return values
+
+
+def _is_finite_number(value: object) -> bool:
+    try:
+        return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    except OverflowError:  # JSON integers have no size limit
+        return False
 
 
 def _mapping(value: object, where: str) -> dict[str, object]:
