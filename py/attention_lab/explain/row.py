@@ -114,9 +114,7 @@ def row(problem: Problem, trace: Trace, i: int) -> RowTrace:
     if not 0 <= i < rows:
         raise LabError(f"There is no row {i}: expected 0 to {rows - 1}, for {rows} queries.", field="row")
 
-    query = _numbers(getattr(trace, "query", problem.q))[i]
-    keys = _numbers(getattr(trace, "key", problem.k))
-    values = _numbers(getattr(trace, "value", problem.v))
+    query, keys, values = _numbers(trace.q)[i], _numbers(trace.k), _numbers(trace.v)
     logits = _numbers(trace.masked)[i]
     weights = _numbers(trace.weights)[i]
     masked = np.isneginf(logits)
