@@ -1,0 +1,42 @@
+"""The one family of errors a reader can meet. A message says what was expected, what came, and where.
+
+Does not: cover programming mistakes inside this package; those raise Python's own errors.
+"""
+
+from __future__ import annotations
+
+
+class LabError(ValueError):
+    """Something the reader gave cannot be used.
+
+    `field` is the key of the form field and URL fragment that caused it ("q", "keep", "T", …), or None
+    when no single field did.
+    """
+
+    def __init__(self, message: str, field: str | None = None) -> None:
+        super().__init__(message)
+        self.field = field
+
+
+class ShapeError(LabError):
+    """Arrays whose shapes do not fit together, or that are empty."""
+
+
+class DtypeError(LabError):
+    """An array whose entries are not of the kind needed (real numbers, or booleans for a mask)."""
+
+
+class OptionError(LabError):
+    """A setting outside its range."""
+
+
+class LimitError(LabError):
+    """More scores than the limit allows."""
+
+
+class OverflowLabError(LabError):
+    """Finite inputs gave a number too large for the precision; `cell` is its index, counted from 0."""
+
+    def __init__(self, message: str, field: str | None = None, cell: tuple[int, ...] = ()) -> None:
+        super().__init__(message, field)
+        self.cell = cell

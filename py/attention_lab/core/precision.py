@@ -1,0 +1,68 @@
+"""Rounding to float16, bfloat16 and float32, to nearest even, and distances in units in the last place.
+
+Does not: compute in these formats. Fused kernels keep scores and sums in float32, and so does attend().
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .options import Precision
+
+Floats = NDArray[np.floating[Any]]
+
+
+class Format(NamedTuple):
+    """A binary format: bits of the significand (with the hidden one), least normal exponent, largest number."""
+
+    bits: int
+    least: int
+    largest: float
+    work: type[np.floating[Any]]  # what scores, maxima, exponentials and sums are kept in
+
+
+FORMATS: dict[Precision, Format] = {
+    "float64": Format(53, -1022, float(np.finfo(np.float64).max), np.float64),
+    "float32": Format(24, -126, float(np.finfo(np.float32).max), np.float32),
+    "float16": Format(11, -14, 65504.0, np.float32),
+    "bfloat16": Format(8, -126, (2 - 2.0**-7) * 2.0**127, np.float32),
+}
+
+
+def round_to(values: Floats, precision: Precision) -> Floats:
+    """`values` rounded to nearest even, kept in the format's working type; beyond the largest number, ±∞.
+
+    round_to([1.00390625], "bfloat16") → [1.0], the even one of its two neighbours 1 and 1.0078125.
+    """
+    form = FORMATS[precision]
+    with np.errstate(all="ignore"):
+        if precision == "float64":
+            return values.astype(np.float64, copy=False)
+        if precision != "bfloat16":
+            kind = np.float16 if precision == "float16" else np.float32
+            return values.astype(kind, copy=False).astype(form.work, copy=False)
+        # Straight from the given type: by way of float32 some values would be rounded twice.
+        step = _step(values, form)
+        rounded = np.ldexp(np.rint(np.ldexp(values, -step)), step)
+        rounded[np.abs(rounded) > form.largest] *= np.inf
+        return rounded.astype(form.work)
+
+
+def ulps(values: Floats, exact: Floats, precision: Precision) -> float:
+    """The largest |values − exact| in units in the last place of `exact`; 0 where both are the same or NaN."""
+    form = FORMATS[precision]
+    with np.errstate(all="ignore"):
+        reference = np.asarray(exact, np.float64)
+        difference = np.abs(np.asarray(values, np.float64) - reference)
+        difference[(np.isnan(values) & np.isnan(reference)) | (values == reference)] = 0.0
+        units = np.ldexp(difference, -_step(reference, form))
+    return float(units.max(initial=0.0))
+
+
+def _step(values: Floats, form: Format) -> NDArray[np.int32]:
+    """The exponent of the last place of each value: 2**step is the distance between neighbours there."""
+    exponent = np.frexp(values)[1]
+    return np.asarray(np.maximum(exponent - 1, form.least) - (form.bits - 1), np.int32)
