@@ -1,0 +1,180 @@
+"""State → Problem → Trace, or the error that stops it.
+
+The only place that knows where Q, K, V of a state come from: typed matrices, an example, or a sentence.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attention_lab.core import LabError, Options, Trace
+from attention_lab.problem import Problem, take
+
+if TYPE_CHECKING:
+    from attention_lab.inputs.paste import Parsed
+    from attention_lab.render.view import View
+    from attention_lab.state import State
+
+Array = NDArray[np.float64]
+
+
+@lru_cache(maxsize=32)
+def _parsed(text: str) -> Parsed:
+    """Typing in one box must not read the others again."""
+    from attention_lab.inputs.paste import parse_matrix
+
+    return parse_matrix(text)
+
+
+def read_matrix(text: str, field: str) -> Array:
+    """Q, K or V as the reader typed it. Raises LabError with `field` set."""
+    from attention_lab.inputs.paste import require_finite
+
+    try:
+        parsed = _parsed(text)
+        require_finite(parsed, field)
+    except LabError as error:
+        error.field = field
+        raise
+    return np.asarray(parsed.values, dtype=np.float64)
+
+
+def options_of(state: State) -> Options:
+    """The Options a state asks for: a framework's convention first, then every key that is set."""
+    base = Options.for_framework(state.framework) if state.framework else Options()
+    changes = {
+        "scale": (state.scale, "sqrt_dk"),
+        "temperature": (state.T, 1.0),
+        "softcap": (state.softcap, None),
+        "causal": (state.causal, None),
+        "window": (state.window, None),
+        "lengths": (state.lengths, None),
+        "heads": (state.heads, None),
+        "empty_row": (state.empty, None),
+        "precision": (state.precision, "float64"),
+    }
+    from dataclasses import replace
+
+    return replace(base, **{name: value for name, (value, neutral) in changes.items() if value != neutral})
+
+
+def problem_of(state: State) -> Problem:
+    """Gather Q, K, V, labels, mask, bias and options. Raises LabError naming the field that caused it."""
+    options = options_of(state)
+    matrices, labels = _sources(state)
+    if state.labels is not None:
+        labels = state.labels
+    n, m = matrices["q"].shape[-2], matrices["k"].shape[-2]
+    keep = bias = None
+    if state.keep:
+        keep = _mask(state.keep, n, m)
+    if state.bias:
+        bias = _bias(state.bias, n, m)
+    if labels is not None and state.labels is not None and not (len(labels) == n == m):
+        raise LabError(f"There are {len(labels)} labels for {n} queries and {m} keys: give one for each.", field="labels")
+    return Problem(matrices["q"], matrices["k"], matrices["v"], options, keep, bias, labels, labels)
+
+
+def _sources(state: State) -> tuple[dict[str, Array], tuple[str, ...] | None]:
+    if state.text is not None and state.q is None:
+        from attention_lab.inputs.sentence import DEFAULT_DIMENSION, read_sentence
+
+        d = DEFAULT_DIMENSION if state.d is None else state.d
+        made = read_sentence(state.text, d, state.seed, state.positions == "sinusoidal")
+        x = made.vectors + 0.0  # a copy of our own: the sentence's vectors are cached and read-only
+        return {"q": x, "k": x, "v": x}, made.words
+    from attention_lab.inputs.examples import load
+
+    matrices: dict[str, Array] = {}
+    labels = None
+    if state.example is not None:
+        try:
+            example = load().get(state.example)
+        except LabError as error:
+            error.field = "example"
+            raise
+        matrices = {"q": example.q, "k": example.k, "v": example.v}
+        labels = example.tokens if state.q is None and state.k is None else None
+    for name in ("q", "k", "v"):
+        text = getattr(state, name)
+        if text is not None:
+            matrices[name] = read_matrix(text, name)
+    missing = [name for name in ("q", "k", "v") if name not in matrices]
+    if missing:
+        raise LabError(
+            f"{' and '.join(name.upper() for name in missing)} not given: expected numbers, rows by new lines.",
+            field=missing[0],
+        )
+    return matrices, labels
+
+
+def _mask(text: str, n: int, m: int) -> NDArray[np.bool_]:
+    values = read_matrix(text, "keep")
+    if values.shape[-2:] != (n, m) or not np.isin(values, (0.0, 1.0)).all():
+        raise LabError(
+            f"The keep mask needs {n} rows (queries) of {m} entries (keys), each 0 or 1 (1 = may attend); "
+            f"got shape {'×'.join(map(str, values.shape))}.",
+            field="keep",
+        )
+    return values.astype(bool)
+
+
+def _bias(text: str, n: int, m: int) -> Array:
+    try:
+        values = np.asarray(_parsed(text).values, dtype=np.float64)
+    except LabError as error:
+        error.field = "bias"
+        raise
+    if values.shape[-2:] != (n, m):
+        raise LabError(
+            f"The bias needs {n} rows (queries) of {m} entries (keys); got shape {'×'.join(map(str, values.shape))}.",
+            field="bias",
+        )
+    return values
+
+
+def view_of(state: State, previous: View | None = None) -> View:
+    """Compute everything a view needs; what does not depend on the change is taken from `previous`. Raises LabError."""
+    from attention_lab.render.view import View
+
+    if previous is not None and _arithmetic(previous.state) == _arithmetic(state):
+        problem, trace = previous.problem, previous.trace
+        if (previous.state.batch, previous.state.head) == (state.batch, state.head):
+            same_look = (previous.state.decimals, previous.first) == (state.decimals, View.first_of(state))
+            return View(state, problem, trace, previous.slice, previous.slice_trace, previous.drawn if same_look else {})
+    else:
+        problem = problem_of(state)
+        trace = problem.trace()
+    part, part_trace = take(problem, trace, state.batch, state.head)
+    return View(state, problem, trace, part, part_trace)
+
+
+LOOKS = {"lab", "row", "step", "decimals", "observed", "stage", "compare", "predict", "embed", "hide", "batch", "head"}
+"""Keys that change what is shown of a result, never the result."""
+
+
+def _arithmetic(state: State) -> tuple[object, ...]:
+    from attention_lab.state import SPECS
+
+    return tuple(getattr(state, key) for key in SPECS if key not in LOOKS)
+
+
+def shapes_of(state: State) -> dict[str, str]:
+    """`2×3` for each of Q, K, V and the observed numbers that can be read: the live badges of the boxes."""
+    shapes = {}
+    for name in ("q", "k", "v", "observed"):
+        text = getattr(state, name)
+        try:
+            if text:
+                shapes[name] = "×".join(map(str, _parsed(text).values.shape))
+            elif text is None and name != "observed" and state.example:
+                from attention_lab.inputs.examples import load
+
+                shapes[name] = "×".join(map(str, getattr(load().get(state.example), name).shape))
+        except LabError:
+            shapes[name] = ""
+    return shapes

@@ -1,0 +1,326 @@
+"""The app: page event → State → View → slots → page. The one flow, and nothing else.
+
+Arithmetic, parsing and drawing live elsewhere; this decides when they run and keeps the last good result.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from attention_lab.compute import shapes_of, view_of
+from attention_lab.core import LabError
+from attention_lab.explain.cell import cell, regions_to_selectors
+from attention_lab.page import form
+from attention_lab.page.dom import JsException, LiveSheet, Once, by_id, console, document, every, on, one, root, window
+from attention_lab.render.page import example_state, lesson, render
+from attention_lab.render.view import View
+from attention_lab.state import State
+
+PACK_ABOVE = 4000
+ARROWS = {"ArrowUp": (-1, 0), "ArrowDown": (1, 0), "ArrowLeft": (0, -1), "ArrowRight": (0, 1)}
+
+
+class App:
+    """Binds one page. `state` is what the reader asked for; `view` is the last good result."""
+
+    def __init__(self) -> None:
+        self.state = State.opening()
+        self.view: View | None = None
+        self.shown: dict[str, str] = {}
+        self.remembered: dict[str, State] = {}
+        self.edited: str | None = None
+        self.highlight = LiveSheet()
+        self.pointed: tuple[str, int, int] | None = None
+        self.next_edit = Once(self._apply_edit)
+        self.next_point = Once(self._show_cell)
+        self.save = Once(self._save_link, delay=200)
+
+    def start(self) -> None:
+        """Take over from the prerendered page: keep what the reader did meanwhile, and compute."""
+        self.state = State.from_fragment(str(window.location.hash))
+        touched = root.dataset.touched
+        form_element = by_id("lab-form")
+        if touched:
+            self.edited = str(touched)
+            self.state = self._edited_state()
+        on(form_element, "input", self._on_input)
+        on(document, "click", self._on_click)
+        on(document, "keydown", self._on_key)
+        on(document, "pointerover", self._on_point, passive=True)
+        on(document, "focusin", self._on_point)
+        on(window, "hashchange", self._on_hash)
+        self.show()
+        root.dataset.python = "ready"
+        status = by_id("python-status")
+        status.textContent = "Python ready"
+        status.dataset.status = "ready"
+
+    # events → State
+
+    def _on_input(self, event: Any) -> None:
+        self.edited = str(event.target.name)
+        self.next_edit()
+
+    def _apply_edit(self) -> None:
+        self.go(self._edited_state(), push=self.edited == "example", from_form=True)
+
+    def _edited_state(self) -> State:
+        values = form.read(self.edited)
+        edited = self.edited
+        if edited == "example" and values.get("example"):
+            return example_state(values["example"], self.state.lab)
+        drop: dict[str, str] = {}
+        if edited in form.MATRICES:
+            drop = {"example": "", "text": ""}
+        elif edited == "text":
+            drop = {"example": ""}
+        elif self.state.text is not None:
+            drop = {"example": ""}
+        keep_source = self.state.example is not None and edited not in form.MATRICES
+        pairs = {key: value for key, value in values.items() if not (keep_source and key in form.MATRICES)}
+        from dataclasses import replace
+
+        base = self.state
+        if edited in form.MATRICES:
+            base = replace(base, text=None)
+            pairs.pop("text", None)
+        elif edited == "text" or (base.text is not None and base.q is None):
+            base = replace(base, q=None, k=None, v=None)
+            pairs = {key: value for key, value in pairs.items() if key not in form.MATRICES}
+        else:
+            pairs.pop("text", None)
+        if not values.get("observed"):
+            pairs["observed"] = ""
+        return base.with_values({**pairs, **drop})
+
+    def _on_click(self, event: Any) -> None:
+        target = event.target
+        if not getattr(target, "closest", None):
+            return
+        setter = target.closest("[data-set]")
+        if setter:
+            self.go(self.state.with_values(_pairs(str(setter.dataset.set))), push=not setter.hasAttribute("data-key"))
+            return
+        link = target.closest("[data-lab-link]")
+        if link and not (event.ctrlKey or event.metaKey or event.shiftKey):
+            event.preventDefault()
+            self._open_lab(str(link.dataset.labLink))
+            return
+        action = target.closest("[data-action]")
+        if action and action.dataset.action == "reset":
+            self.go(State.opening(self.state.lab), push=True)
+        elif target.id == "copy-link":
+            self._copy(str(window.location.href).split("#")[0] + "#" + self.state.to_fragment(PACK_ABOVE), target)
+        elif target.id == "report":
+            self._open_report()
+        elif target.id == "report-copy":
+            self._copy(str(by_id("report-text").value), target)
+        elif target.id == "report-close":
+            by_id("report-dialog").close()
+
+    def _open_lab(self, lab: str) -> None:
+        self.remembered[self.state.lab] = self.state
+        self.go(self.remembered.get(lab) or State.opening(lab), push=True)
+
+    def _on_hash(self, _: Any) -> None:
+        fragment = str(window.location.hash)
+        if fragment.removeprefix("#") != self.state.to_fragment(PACK_ABOVE) and fragment != "#main":
+            self.go(State.from_fragment(fragment), push=False)
+
+    def _on_key(self, event: Any) -> None:
+        target = event.target
+        tag = str(target.tagName)
+        if event.ctrlKey or event.metaKey or event.altKey or tag in ("TEXTAREA", "INPUT", "SELECT"):
+            return
+        key = str(event.key)
+        if tag == "TD" and key in ARROWS:
+            self._move_cell(target, *ARROWS[key])
+            event.preventDefault()
+            return
+        if tag == "BUTTON" and key == " ":
+            return
+        for element in every(f'[data-key~="{"Space" if key == " " else key}"]') if key.isprintable() else ():
+            if element.offsetParent and not element.disabled:
+                element.click()
+                event.preventDefault()
+                return
+
+    def _move_cell(self, cell_element: Any, down: int, right: int) -> None:
+        table = cell_element.closest("table")
+        i, j = int(cell_element.dataset.i or 0) + down, int(cell_element.dataset.j or 0) + right
+        there = table.querySelector(f'td[data-i="{i}"][data-j="{j}"]')
+        if there:
+            cell_element.tabIndex = -1
+            there.tabIndex = 0
+            there.focus()
+
+    def _on_point(self, event: Any) -> None:
+        target = event.target
+        found = target.closest("table[data-stage] td[data-i]") if getattr(target, "closest", None) else None
+        if found:
+            place = (str(found.closest("table").dataset.stage), int(found.dataset.i), int(found.dataset.j))
+            if place != self.pointed:
+                self.pointed = place
+                self.next_point()
+
+    # State → page
+
+    def go(self, state: State, push: bool, from_form: bool = False) -> None:
+        """Show another state; `push` makes it an entry of the browser's history."""
+        self.state = state
+        if push:
+            self._save_link(push=True)
+        self.show(write_form=not from_form or self.edited == "example")
+        if not push:
+            self.save()
+
+    def show(self, write_form: bool = True) -> None:
+        """Compute the state and draw it. An error leaves the last good result on show, marked as old."""
+        root.dataset.lab = self.state.lab
+        if self.state.embed:
+            root.dataset.embed = "1"
+        else:
+            root.removeAttribute("data-embed")
+        for link in every("[data-lab-link]"):
+            if link.dataset.labLink == self.state.lab and not link.closest("h1"):
+                link.setAttribute("aria-current", "page")
+            else:
+                link.removeAttribute("aria-current")
+        errors = {note.key: note.message for note in self.state.notes}
+        try:
+            if write_form:
+                form.write(self.state)
+            self.view = view_of(self.state, self.view)
+            slots = render(self.view)
+            slots["lesson"] = lesson(self.state)
+            self._write(slots)
+            self._mark_row(self.state.lab)
+            fresh = True
+        except LabError as error:
+            errors[error.field or "link"] = str(error)
+            fresh = False
+        except Exception as error:
+            console.error(repr(error))
+            errors["link"] = f"Something failed inside the page ({type(error).__name__}: {error}). Your input is kept; change it to go on."
+            fresh = False
+        form.show_errors(errors)
+        form.show_shapes(shapes_of(self.state))
+        self._mark_stale(not fresh)
+
+    def _write(self, slots: dict[str, str]) -> None:
+        focus = _focus_key()
+        for name, html in slots.items():
+            if self.shown.get(name) != html:
+                place = one(f'[data-slot="{name}"]')
+                if place:
+                    place.innerHTML = html
+                self.shown[name] = html
+        root.removeAttribute("data-pending")
+        if focus and document.activeElement == document.body:
+            back = one(focus)
+            if back:
+                back.focus()
+
+    def _mark_row(self, lab: str) -> None:
+        """Mark the open row in every stage table; its trace stands below them."""
+        for element in every(f'[data-lab-panel="{lab}"] .row-name[aria-pressed="true"]'):
+            element.setAttribute("aria-pressed", "false")
+            element.closest("tr").classList.remove("selected")
+        opened = one(f'[data-lab-panel="{lab}"] table[data-row-trace]')
+        if opened:
+            for element in every(f'[data-lab-panel="{lab}"] .row-name[data-set="row={opened.dataset.i}"]'):
+                element.setAttribute("aria-pressed", "true")
+                element.closest("tr").classList.add("selected")
+
+    def _mark_stale(self, stale: bool) -> None:
+        results, note = by_id("results"), by_id("stale-note")
+        if stale:
+            results.setAttribute("data-stale", "")
+            note.textContent = "Old result: the inputs have changed but cannot be computed yet. See the sentence beside the field."
+        else:
+            results.removeAttribute("data-stale")
+        note.hidden = not stale
+
+    def _show_cell(self) -> None:
+        if self.view is None or self.pointed is None:
+            return
+        stage, i, j = self.pointed
+        try:
+            story = cell(self.view.slice_trace, stage, i, j, self.view.write, self.view.first)
+        except LabError:
+            return  # the pointer rests on an old table whose cell is gone
+        css = ""
+        for regions, style in ((story.behind, "behind"), (story.reads, "lit")):
+            selectors = regions_to_selectors(regions)
+            if selectors:
+                css += f"{','.join(selectors)}{{{STYLES[style]}}}\n"
+        css += f'[data-stage="{stage}"] td[data-i="{i}"][data-j="{j}"]{{{STYLES["here"]}}}'
+        self.highlight.show(css)
+        place = by_id("cell-formula")
+        if place:
+            place.textContent = story.text
+
+    # link, clipboard, report
+
+    def _save_link(self, push: bool = False) -> None:
+        fragment = self.state.to_fragment(PACK_ABOVE)
+        if fragment == str(window.location.hash).removeprefix("#"):
+            return
+        try:
+            if push:
+                window.history.pushState(None, "", "#" + fragment)
+            else:
+                window.history.replaceState(None, "", "#" + fragment)
+        except JsException:
+            return  # some sandboxed frames forbid it; the state itself is unharmed
+
+    def _copy(self, text: str, button: Any) -> None:
+        import asyncio
+
+        asyncio.ensure_future(self._copy_now(text, button))
+
+    async def _copy_now(self, text: str, button: Any) -> None:
+        try:
+            await window.navigator.clipboard.writeText(text)
+            self.announce("Copied.")
+        except (JsException, AttributeError):
+            window.prompt("The clipboard is closed here. Copy this text:", text)
+
+    def announce(self, text: str) -> None:
+        by_id("announce").textContent = text
+
+    def _open_report(self) -> None:
+        from attention_lab import __version__
+
+        link = str(window.location.href).split("#")[0] + "#" + self.state.to_fragment()
+        by_id("report-text").value = (
+            f"Attention Lab {__version__}\nLink: {link}\nBrowser: {window.navigator.userAgent}\n\nExpected:\n\nSeen:\n"
+        )
+        by_id("report-dialog").showModal()
+
+
+STYLES = {
+    "here": "outline:2px solid var(--accent);outline-offset:-2px",
+    "lit": "background:var(--lit);color:var(--lit-ink);box-shadow:inset 0 -2px var(--accent)",
+    "behind": "background:var(--behind);color:var(--ink)",
+}
+
+
+def _pairs(text: str) -> list[tuple[str, str]]:
+    from urllib.parse import unquote
+
+    pairs = (part.partition("=") for part in text.split("&") if part)
+    return [(unquote(key), unquote(value)) for key, _, value in pairs]
+
+
+def _focus_key() -> str | None:
+    """A selector that finds the focused element again after its slot has been written anew."""
+    active = document.activeElement
+    if not active or not active.closest("[data-slot]"):
+        return None
+    if active.dataset.set:
+        return f'[data-set="{active.dataset.set}"]'
+    table = active.closest("table[data-stage]")
+    if table and active.dataset.i:
+        return f'table[data-stage="{table.dataset.stage}"] td[data-i="{active.dataset.i}"][data-j="{active.dataset.j}"]'
+    return f"#{active.id}" if active.id else None

@@ -1,0 +1,75 @@
+"""Thin, typed access to the browser: the few DOM operations the app needs, each one call across the bridge.
+
+No state and no arithmetic of ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from js import FormData, URLSearchParams, console, document, window  # type: ignore[import-not-found]
+from pyodide.ffi import JsException, create_proxy, to_js  # type: ignore[import-not-found]
+
+root = document.documentElement
+
+__all__ = ["JsException", "by_id", "console", "document", "every", "in_frame", "later", "one", "on", "root", "window"]
+
+
+def by_id(name: str) -> Any:
+    return document.getElementById(name)
+
+
+def one(selector: str) -> Any:
+    return document.querySelector(selector)
+
+
+def every(selector: str) -> Iterable[Any]:
+    found: Iterable[Any] = document.querySelectorAll(selector)
+    return found
+
+
+def on(target: Any, event: str, handler: Callable[[Any], object], passive: bool = False) -> None:
+    """Listen for as long as the page lives, so the proxy is never released."""
+    target.addEventListener(event, create_proxy(handler), passive)
+
+
+def form_pairs(form: Any) -> list[tuple[str, str]]:
+    """The form's names and values, in one crossing."""
+    from urllib.parse import parse_qsl
+
+    return parse_qsl(str(URLSearchParams.new(FormData.new(form))), keep_blank_values=True)
+
+
+class Once:
+    """Run a function once in the next animation frame (or after a delay), however often it is asked for."""
+
+    def __init__(self, run: Callable[[], object], delay: int | None = None) -> None:
+        self._run = run
+        self._delay = delay
+        self._waiting = False
+        self._proxy = create_proxy(self._fire)
+
+    def __call__(self) -> None:
+        if self._waiting:
+            return
+        self._waiting = True
+        if self._delay is None and not document.hidden:
+            window.requestAnimationFrame(self._proxy)
+        else:
+            window.setTimeout(self._proxy, self._delay or 0)
+
+    def _fire(self, *_: object) -> None:
+        self._waiting = False
+        self._run()
+
+
+class LiveSheet:
+    """A style sheet of our own that highlights cells by selector: one write, however many cells."""
+
+    def __init__(self) -> None:
+        self._sheet = window.CSSStyleSheet.new()
+        document.adoptedStyleSheets = to_js([self._sheet])
+
+    def show(self, css: str) -> None:
+        self._sheet.replaceSync(css)

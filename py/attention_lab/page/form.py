@@ -1,0 +1,98 @@
+"""The one form ↔ the State: reads raw values, writes them back, and puts errors beside their fields.
+
+Never overwrites the field that the reader is typing in, and never loses text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from attention_lab.page.dom import by_id, document, every, form_pairs, one
+from attention_lab.render.page import default_text, form_values
+
+if TYPE_CHECKING:
+    from attention_lab.state import State
+
+MATRICES = ("q", "k", "v")
+NEUTRAL_OFF = {"scale": "none", "causal": "", "positions": ""}
+"""What an unticked switch means: the browser leaves it out of the form's data."""
+
+
+def read(edited: str | None) -> dict[str, str]:
+    """The form's values as raw texts of the State's keys. `edited` is the field that changed, None for all.
+
+    Editing Q, K or V leaves the example and the sentence; editing the sentence leaves the matrices.
+    """
+    form = by_id("lab-form")
+    raw = dict(form_pairs(form))
+    values = {**NEUTRAL_OFF, **raw}
+    number = values.pop("scale-number", "").strip()
+    if number and values["scale"] != "none":
+        values["scale"] = number
+    alignment, offset = values.pop("alignment", "top-left"), values.pop("causal-offset", "").strip()
+    if values["causal"]:
+        values["causal"] = (offset or "0") if alignment == "offset" else alignment
+    for name in ("T", "decimals", "d", "seed", "batch", "head"):
+        if values.get(name, "").strip() == default_text(name):
+            values[name] = ""
+    return {key: value if key in (*MATRICES, "text", "observed", "keep", "bias") else value.strip() for key, value in values.items()}
+
+
+def write(state: State) -> None:
+    """Show a state in the form's fields."""
+    values = form_values(state)
+    scale, causal = values.get("scale", "sqrt_dk"), values.get("causal", "")
+    is_number = scale not in ("sqrt_dk", "none")
+    is_offset = causal not in ("", "top-left", "bottom-right")
+    fields: dict[str, str] = {
+        **{name: values.get(name, default_text(name)) for name in _names()},
+        "scale-number": scale if is_number else "",
+        "causal-offset": causal if is_offset else "",
+        "alignment": "offset" if is_offset else causal or "top-left",
+    }
+    active = document.activeElement
+    for element in by_id("lab-form").elements:
+        name = element.name
+        if not name:
+            continue
+        if element.type == "checkbox":
+            element.checked = scale != "none" if name == "scale" else bool(values.get(name))
+        elif element.value != fields.get(name, "") and not (active == element and element.tagName != "SELECT"):
+            element.value = fields.get(name, "")
+
+
+def _names() -> Iterable[str]:
+    return {element.name for element in by_id("lab-form").elements if element.name}
+
+
+def show_errors(errors: dict[str, str]) -> None:
+    """Put each message beside the field of that name; clear all others. Messages without a place go to the top."""
+    placed = set()
+    for place in every("[data-error-for]"):
+        name = place.dataset.errorFor
+        message = errors.get(name, "")
+        if message:
+            placed.add(name)
+        if place.textContent != message:
+            place.textContent = message
+        place.hidden = not message
+        field: Any = one(f'#lab-form [name="{name}"]')
+        if field:
+            if message:
+                field.setAttribute("aria-invalid", "true")
+                if place.closest("details"):
+                    place.closest("details").open = True
+            else:
+                field.removeAttribute("aria-invalid")
+    lost = [message for name, message in errors.items() if name not in placed]
+    if lost:
+        notes = by_id("notes")
+        notes.textContent = " ".join(lost)
+        notes.hidden = False
+
+
+def show_shapes(shapes: dict[str, str]) -> None:
+    """The live shape badges of the matrix boxes."""
+    for badge in every("[data-shape-of]"):
+        badge.textContent = shapes.get(badge.dataset.shapeOf, "")

@@ -1,0 +1,257 @@
+"""The Calculator: summary strip, the stages as tables, one query row taken apart, and the checks.
+
+HTML strings from a computed View. Computes no attention; every number is the Trace's.
+"""
+
+from __future__ import annotations
+
+import math as m
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attention_lab.explain.row import RowTrace, entropies, row
+from attention_lab.explain.stages import Stage, stages
+from attention_lab.render import mathml
+from attention_lab.render.html import formatter, plural, shade, stage_table
+from attention_lab.render.view import View
+
+Array = NDArray[np.float64]
+MOST_TABLE = 64
+"""Rows or columns above which a stage is drawn on canvas instead of as a table."""
+
+__all__ = ["render"]
+
+
+def render(view: View) -> dict[str, str]:
+    """Slots of the Calculator: its inputs as tables, summary, stages, row trace and checks."""
+    drawn = view.drawn
+    if not drawn:
+        shown = stages(view.slice_trace, view.write)
+        drawn["calculator-inputs"] = inputs(view)
+        drawn["calculator-summary"] = summary(view)
+        drawn["calculator-stages"] = "".join(stage(view, item, place) for place, item in enumerate(shown, 1))
+        drawn["calculator-checks"] = checks(view)
+    return drawn | {"calculator-row": row_trace(view)}
+
+
+def shape(array: Array) -> str:
+    """`2×3`, with leading axes in front: `1×8×5×64`."""
+    return "×".join(map(str, array.shape))
+
+
+def summary(view: View) -> str:
+    """One line of facts: shapes, d_k, d_v, √d_k, row sums, stable against naive."""
+    trace = view.trace
+    d_k, d_v = view.slice_trace.q.shape[-1], view.slice_trace.v.shape[-1]
+    facts = [
+        ("shapes", f"Q {shape(view.problem.q)} · K {shape(view.problem.k)} · V {shape(view.problem.v)}"),
+        ("d<sub>k</sub>", str(d_k)),
+        ("d<sub>v</sub>", str(d_v)),
+        ("√d<sub>k</sub>", view.write(m.sqrt(d_k))),
+        ("rows sum to 1", _row_sums(trace.row_sum_error)),
+        ("stable ≡ naive", _stable(trace.stable_vs_naive)),
+    ]
+    return "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in facts)
+
+
+def _row_sums(error: float) -> str:
+    mark = "✓" if error <= 1e-12 else "✗"
+    return f'<span data-check="row-sums" data-value="{error!r}">{mark} off by {error:.1e}</span>' if error else (
+        '<span data-check="row-sums" data-value="0.0">✓ exactly</span>'
+    )
+
+
+def _stable(difference: float) -> str:
+    if difference == m.inf:
+        text = "✗ the naive form overflows"
+    elif difference:
+        text = f"✓ Δ {difference:.1e}"
+    else:
+        text = "✓ Δ 0"
+    return f'<span data-check="stable-naive" data-value="{difference!r}">{text}</span>'
+
+
+def inputs(view: View) -> str:
+    """Q, K and V as tables, so that the cells a result came from can light up."""
+    part = view.slice_trace
+    d_k, d_v = part.q.shape[-1], part.v.shape[-1]
+    pieces = []
+    for name, array, rows, columns in (
+        ("q", part.q, view.query_names(), view.dim_names(d_k)),
+        ("k", part.k, view.key_names(), view.dim_names(d_k)),
+        ("v", part.v, view.key_names(), view.dim_names(d_v)),
+    ):
+        if max(array.shape) > MOST_TABLE:
+            continue
+        pieces.append(
+            stage_table(
+                name,
+                array,
+                caption=f"{name.upper()} <span class='shape'>{shape(array)}</span>",
+                rows=rows,
+                columns=columns,
+                decimals="exact" if view.state.decimals == "exact" else "auto",
+            )
+        )
+    return "".join(pieces)
+
+
+def stage(view: View, item: Stage, place: int) -> str:
+    """One numbered stage: a table with its title and formula."""
+    part = view.slice_trace
+    keys = view.key_names()
+    masked = None if part.mask is None else ~part.mask
+    columns = keys
+    extra = None
+    shades = None
+    masked_text = "−∞"
+    if item.name == "output":
+        columns, masked = view.dim_names(item.array.shape[-1]), None
+    elif item.name == "weights":
+        shades = shade(item.array)
+        masked_text = "0"
+        sums = item.array.sum(axis=-1)
+        extra = ("Σ", [formatter(view.state.decimals)(float(x)) for x in sums])
+    elif item.name not in ("masked", "biased"):
+        masked = None
+    elif item.name == "biased":
+        masked = np.isneginf(item.array)
+    if max(item.array.shape) > MOST_TABLE:
+        return _large(item, place)
+    caption = (
+        f'<span class="number">{place}</span> <span class="title">{item.title} {_formula(view, item)}</span>'
+    )
+    return f'<section class="stage-box stage-{item.name}">' + stage_table(
+        item.name,
+        item.array,
+        caption=caption,
+        rows=view.query_names(),
+        columns=columns,
+        decimals=view.state.decimals,
+        masked=masked,
+        masked_text=masked_text,
+        shades=shades,
+        row_buttons=True,
+        extra=extra,
+    ) + "</section>"
+
+
+def _large(item: Stage, place: int) -> str:
+    return (
+        f'<section class="stage-box"><p class="caption"><span class="number">{place}</span> {item.title} '
+        f"<span class='shape'>{shape(item.array)}</span></p>"
+        f'<div class="canvas-slot" data-canvas="{item.name}"></div></section>'
+    )
+
+
+def _formula(view: View, item: Stage) -> str:
+    """The formula in plain text, which is what the page is quoted by; the legend has it in MathML."""
+    return f'<span class="formula">{item.formula}</span>'
+
+
+def _selected(view: View) -> int:
+    rows = view.slice_trace.scores.shape[-2]
+    return min(view.state.row or 0, rows - 1)
+
+
+def row_trace(view: View) -> str:
+    """The arithmetic of the chosen query row, key by key, and its output as a weighted sum."""
+    item = row(view.slice, view.slice_trace, _selected(view))
+    write = view.write
+    keys = view.key_names()
+    query = view.query_names()[item.index]
+    steps = _columns(view, item)
+    head = "".join(f'<th scope="col">{title}</th>' for _, title, _ in steps)
+    lines = []
+    for j, key in enumerate(keys):
+        cells = []
+        for term, _, values in steps:
+            off = bool(item.masked[j]) and term in ("masked", "exp", "weight")
+            value = float(values[j])
+            text = ("masked" if term == "masked" else "0") if off else write(value)
+            mark = " data-masked" if off else ""
+            kind = " masked" if off else ""
+            if term == "weight" and not off:
+                kind = f" w{shade(values)[j]}"
+            cells.append(f'<td class="n{kind}" data-j="{j}" data-term="{term}" data-value="{value!r}"{mark}>{text}</td>')
+        lines.append(f'<tr><th scope="row">{key}</th>{"".join(cells)}</tr>')
+    return (
+        f"<h3>Inside row {query}</h3>"
+        f'<div class="scroll"><table data-row-trace data-i="{item.index}"><caption class="quiet">{_row_words(view, item)}'
+        f'</caption><thead><tr><th scope="col">key</th>{head}</tr></thead><tbody>{"".join(lines)}</tbody></table></div>'
+        f"{_row_output(view, item)}"
+    )
+
+
+def _columns(view: View, item: RowTrace) -> list[tuple[str, str, Array]]:
+    """(term, column title, values) of each step that does something in this row."""
+    trace = view.slice_trace
+    titles = {
+        "tempered": "÷T",
+        "capped": "softcap",
+        "biased": "+ bias",
+        "masked": "mask",
+    }
+    columns: list[tuple[str, str, Array]] = [("dot", "q·k", item.dot)]
+    if trace.scaled is not trace.scores:
+        scaled = "÷√d<sub>k</sub>" if trace.options.scale == "sqrt_dk" else "× scale"
+        columns.append(("scaled", scaled, item.scaled))
+    for name in item.active:
+        columns.append((name, titles[name], item.logits if name == "masked" else getattr(item, name)))
+    columns += [("exp", "exp (shifted)", item.exponentials), ("weight", "weight", item.weights)]
+    return columns
+
+
+def _row_words(view: View, item: RowTrace) -> str:
+    write = view.write
+    if item.empty:
+        return "Every key is masked: this row may attend to nothing."
+    return (
+        f"The largest score, {write(item.row_max)}, is subtracted before exp so that nothing overflows; "
+        f"it cancels in the division by the denominator {write(item.denominator)}."
+    )
+
+
+def _row_output(view: View, item: RowTrace) -> str:
+    """`O₁ = 0.6698·V₁ + 0.3302·V₂ = (1.6605, 2.6605)`."""
+    write = view.write
+    values = [name.replace("K", "V", 1) if view.slice.key_labels is None else f"V({name})" for name in view.key_names()]
+    seen = [j for j in range(len(values)) if not item.masked[j]]
+    shown = seen if len(seen) <= 8 else seen[:4] + seen[-2:]
+    terms = [f"{write(float(item.weights[j]))}·{values[j]}" for j in shown]
+    if len(seen) > 8:
+        terms.insert(4, f"… {len(seen) - 6} more …")
+    result = ", ".join(write(float(x)) for x in item.output)
+    query = view.query_names()[item.index]
+    left = query.replace("Q", "O", 1) if view.slice.query_labels is None else f"O({query})"
+    facts = (
+        f"{plural(item.visible, 'visible key')} · entropy {write(item.entropy)} nats · "
+        f"as divided as {write(item.effective_keys)} equal keys"
+    )
+    return f'<p class="sum">{left} = {" + ".join(terms) or "0"} = ({result})</p><p class="quiet">{facts}</p>'
+
+
+def checks(view: View) -> str:
+    """The method line under the results: what was checked, on these very numbers."""
+    trace = view.trace
+    entropy = entropies(view.slice_trace.weights)
+    lines = [
+        f"Computed in your browser by Python and NumPy in {trace.options.precision}; softmax subtracts each row’s maximum.",
+    ]
+    if trace.stable_vs_naive == m.inf:
+        lines.append(
+            "The naive softmax, exp(x) / Σ exp(x), overflows on these numbers; the stable form above does not."
+        )
+    else:
+        lines.append(
+            "The same softmax without the maximum subtracted differs by at most "
+            f"{trace.stable_vs_naive:.1e} in the output: the two agree."
+        )
+    if len(entropy) and not np.isnan(entropy).any():
+        write = view.write
+        lines.append(
+            f"Row entropies run from {write(float(entropy.min()))} to {write(float(entropy.max()))} nats; "
+            f"the largest weight is {write(float(np.nanmax(view.slice_trace.weights)))}."
+        )
+    return "".join(f"<p>{line}</p>" for line in lines)

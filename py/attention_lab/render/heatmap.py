@@ -1,0 +1,145 @@
+"""The Heatmap: which word attends to which, as a table (or a canvas above 64 tokens), with one row opened.
+
+Puts the parts in heat_*.py together for one computed View. Computes no attention; every number is the Trace's.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from attention_lab.core import Trace
+from attention_lab.explain.divided import most_divided_row
+from attention_lab.explain.likeness import PAIRS, compare_words, conclusion, sentence_about
+from attention_lab.explain.row import row
+from attention_lab.inputs.spelling import spelling_of
+from attention_lab.render.heat_compare import compare, setting_words
+from attention_lab.render.heat_row import row_section
+from attention_lab.render.heat_sentence import chips, strip
+from attention_lab.render.heat_table import heat_table, legend
+from attention_lab.render.html import escape, plural
+from attention_lab.render.view import View
+
+MOST_TABLE = 64
+"""Tokens above which the weights are drawn on canvas instead of as a table."""
+
+__all__ = ["key_labels", "query_labels", "render", "selected_row"]
+
+
+def render(view: View) -> dict[str, str]:
+    """Slots of the Heatmap: slot name → inner HTML."""
+    trace = view.slice_trace
+    rows, columns = query_labels(view), key_labels(view)
+    chosen = selected_row(view)
+    item = row(view.slice, trace, chosen)
+    words = view.slice.key_labels or columns
+    name = view.slice.query_labels[chosen] if view.slice.query_labels else rows[chosen]
+    return {
+        "heatmap-chips": chips(words, chosen) if view.state.text is not None else "",
+        "heatmap-status": status(view),
+        "heatmap-table": picture(view, rows, columns, chosen),
+        "heatmap-strip": strip(words, item.weights, item.masked, chosen) if len(rows) == len(columns) else "",
+        "heatmap-row": row_section(item, columns, name, view.state.scale, view.state.T),
+        "heatmap-compare": compare(view, columns, chosen, MOST_TABLE),
+        "heatmap-real": real_and_standing_in(view),
+        "heatmap-temperature": temperature_words(trace),
+    }
+
+
+def key_labels(view: View) -> tuple[str, ...]:
+    """`8 cat` for each key; plain text."""
+    names = view.slice.key_labels
+    count = view.slice_trace.scores.shape[-1]
+    return tuple(f"{j} {names[j]}" for j in range(count)) if names else tuple(f"k{j}" for j in range(count))
+
+
+def query_labels(view: View) -> tuple[str, ...]:
+    """`8 cat` for each query; plain text."""
+    names = view.slice.query_labels
+    count = view.slice_trace.scores.shape[-2]
+    return tuple(f"{i} {names[i]}" for i in range(count)) if names else tuple(f"q{i}" for i in range(count))
+
+
+def selected_row(view: View) -> int:
+    """The row asked for, or the most divided one when none is."""
+    rows = view.slice_trace.scores.shape[-2]
+    if view.state.row is not None:
+        return min(view.state.row, rows - 1)
+    words = view.slice.query_labels
+    if words is None or view.slice.key_labels != words:
+        return 0
+    return most_divided_row(view.slice_trace, [spelling_of(word) for word in words])
+
+
+def status(view: View) -> str:
+    """`11 tokens · d = 32 · √d = 5.657`, the formula, and how to read the picture."""
+    trace = view.slice_trace
+    d = trace.q.shape[-1]
+    return (
+        f'<p class="heat-status">{plural(trace.scores.shape[-1], "token")} · d = {d} · √d = {math.sqrt(d):.3f}</p>'
+        f'<p class="heat-formula">{formula(view)}</p>'
+        '<p class="hint">Read it like a book: each row is one word looking, each column a word it looks at, and each row of '
+        "weights adds up to 1. Choose a row’s header to open its arithmetic.</p>"
+    )
+
+
+def formula(view: View) -> str:
+    """The formula of these settings, as text that can be quoted."""
+    scale = view.state.scale
+    inside = {"sqrt_dk": "qᵢ·kⱼ / (√d × T)", "none": "qᵢ·kⱼ / T"}.get(str(scale), f"qᵢ·kⱼ × {scale} / T")
+    if view.state.softcap is not None:
+        inside = f"{view.state.softcap:g}·tanh({inside} / {view.state.softcap:g})"
+    where = " over j ≤ i" if view.state.causal == "top-left" else ""
+    return f"softmax({inside}){where}, T = {view.state.T:g}"
+
+
+def picture(view: View, rows: tuple[str, ...], columns: tuple[str, ...], chosen: int) -> str:
+    """The weights as a table with its legend, or the place for the canvas."""
+    trace = view.slice_trace
+    caption = f"Attention weights: {setting_words(view.state)}"
+    if max(trace.weights.shape) > MOST_TABLE:
+        return (
+            f'<p class="caption">{caption}</p><div class="canvas-slot" data-canvas="weights" data-selected="{chosen}"></div>'
+            + legend()
+        )
+    table = heat_table(trace.weights, trace.mask, rows, columns, caption=caption, selected=chosen)
+    return f'<div class="scroll heat-scroll">{table}</div>{legend()}'
+
+
+def temperature_words(trace: Trace) -> str:
+    """What T does here, in words."""
+    t = trace.options.temperature
+    if t == 1:
+        return "Neutral: the scores go into softmax as they are."
+    change = f"{1 / t:.3g} times as far apart" if t < 1 else f"{t:.3g} times closer together"
+    if t < 1:
+        return f"Sharper: scores stand {change}, so the strongest key takes more."
+    return f"Flatter: scores stand {change}, so weights even out."
+
+
+def real_and_standing_in(view: View) -> str:
+    """What of this is a transformer's own arithmetic and what only takes the place of trained parts, with live scores."""
+    d, seed = view.state.d or view.slice_trace.q.shape[-1], view.state.seed
+    spelled, meant = (compare_words(first, second, d, seed) for first, second in PAIRS)
+    raised = f" (compared at d = {spelled.d}: below that, chance collisions drown the difference)" if spelled.d != d else ""
+    pairs = "".join(
+        f'<li data-pair="{pair.first} {pair.second}" data-d="{pair.d}" data-value="{pair.score!r}" data-verdict-word="{pair.verdict}">'
+        f"{escape(sentence_about(pair))}</li>"
+        for pair in (spelled, meant)
+    )
+    return (
+        "<h3>What is real, what stands in</h3>"
+        "<p><strong>Real:</strong> the dot products, the division by √d and T, the mask, softmax, and the sinusoidal positions are those of "
+        "a transformer’s attention head, computed here to full precision.</p>"
+        "<p><strong>Standing in:</strong> the vectors. A trained model learns them from text; here each token’s vector comes from its spelling: "
+        "groups of 2 and 3 characters, with the word’s ends marked, hashed to + or − at one of d places and scaled so that a "
+        "token’s score with itself is d. Q, K and V are these same vectors: there are no trained projections, one head, one "
+        "layer. So the picture shows how attention computes, not what a model has learned.</p>"
+        f"<ul>{pairs}</ul><p>{escape(conclusion(spelled, meant))}{raised}</p>"
+    )
+
+
+def weights_for_canvas(view: View) -> tuple[np.ndarray, np.ndarray]:
+    """(weights, visible) of the slice on show, for the canvas renderer."""
+    return view.slice_trace.weights, view.slice_trace.mask

@@ -1,0 +1,104 @@
+"""The page as named slots: which view draws which, the examples menu, and what the build prerenders.
+
+Knows the views by name and imports one only when it is drawn, so that start-up pays for nothing it does not show.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from attention_lab.compute import view_of
+from attention_lab.inputs.examples import Example, load
+from attention_lab.inputs.paste import format_matrix
+from attention_lab.render import cividis
+from attention_lab.render.html import escape
+from attention_lab.render.view import View
+from attention_lab.state import DEFAULTS, State
+
+VIEWS = {
+    "calculator": "attention_lab.render.calculator",
+}
+DEFAULT_VALUES = {
+    key: value for key, value in (("scale", "sqrt_dk"), ("T", "1"), ("decimals", "4"), ("empty", ""), ("causal", ""))
+}
+
+
+def render(view: View) -> dict[str, str]:
+    """Every slot of the view that the state asks for: slot name → inner HTML."""
+    module = import_module(VIEWS[view.state.lab])
+    slots: dict[str, str] = module.render(view)
+    return slots
+
+
+def example_state(name: str, lab: str = "calculator") -> State:
+    """The state that choosing an example leads to: its options written out, everything else neutral."""
+    example = load().get(name)
+    return State(lab=lab, example=name).with_values(example.options)
+
+
+def form_values(state: State) -> dict[str, str]:
+    """What the form's fields hold for a state: every key as text, Q, K and V written out when an example gives them."""
+    values = state.to_values()
+    if state.example is not None:
+        example = load().get(state.example)
+        for name in ("q", "k", "v"):
+            values.setdefault(name, format_matrix(getattr(example, name)))
+    for name in ("q", "k", "v", "keep", "bias", "observed"):
+        raw = getattr(state, name)
+        if raw is not None:
+            values[name] = raw.replace(";", "\n") if "\n" not in raw else raw
+    return values
+
+
+def examples_menu() -> str:
+    """The options of the examples select."""
+    def option(example: Example) -> str:
+        return f'<option value="{escape(example.name)}">{escape(example.title)}</option>'
+
+    groups = (("Calculator", load().calculator), ("Walkthrough, eight tokens", load().walkthrough))
+    options = "".join(
+        f'<optgroup label="{label}">{"".join(map(option, examples))}</optgroup>' for label, examples in groups
+    )
+    return f'<option value="">your own numbers</option>{options}'
+
+
+def lesson(state: State) -> str:
+    """The one sentence that the chosen example teaches."""
+    return escape(load().get(state.example).lesson) if state.example else ""
+
+
+def prerender() -> dict[str, str]:
+    """Slots of the built page: the opening calculator, complete, and the result of every example in the menu."""
+    import json
+
+    from attention_lab.render.prose import prose
+
+    opening = State.opening("calculator")
+    slots = render(view_of(opening))
+    slots["examples-menu"] = examples_menu().replace(
+        f'value="{opening.example}"', f'value="{opening.example}" selected'
+    )
+    slots["lesson"] = lesson(opening)
+    slots["prose"] = prose()
+    ready = {}
+    for example in load().calculator:
+        state = example_state(example.name)
+        ready[example.name] = {
+            "slots": render(view_of(state)) | {"lesson": lesson(state)},
+            "values": form_values(state),
+        }
+    # "<" is written as an escape so that no text of an example can end the script element.
+    text = json.dumps(ready, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+    slots["prerendered"] = f'<script type="application/json" id="prerendered">{text}</script>'
+    return slots
+
+
+def stylesheet() -> str:
+    """CSS made by code: the colour ramp."""
+    return cividis.stylesheet()
+
+
+def default_text(key: str) -> str:
+    """The text of an option's field when the state leaves it neutral."""
+    value = DEFAULTS.get(key)
+    return DEFAULT_VALUES.get(key, "" if value is None else str(value))

@@ -1,0 +1,55 @@
+"""What a view gets to draw: the state, and the problem and trace computed from it. Holds values, draws nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from attention_lab.render.html import Formatter, formatter, index_label
+
+if TYPE_CHECKING:
+    from attention_lab.core import Trace
+    from attention_lab.problem import Problem
+    from attention_lab.state import State
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """One computed state. `problem` and `trace` are whole; `slice` and `slice_trace` are the 2-D part on show."""
+
+    state: State
+    problem: Problem
+    trace: Trace
+    slice: Problem
+    slice_trace: Trace
+    drawn: dict[str, str] = field(default_factory=dict)
+    """HTML already made from these very numbers, so that opening a row does not draw every table again."""
+
+    @staticmethod
+    def first_of(state: State) -> int:
+        """The index that labels start from: 1 in the calculator, 0 in the other labs."""
+        return 1 if state.lab == "calculator" else 0
+
+    @property
+    def first(self) -> int:
+        return self.first_of(self.state)
+
+    @property
+    def write(self) -> Formatter:
+        return formatter(self.state.decimals)
+
+    def query_names(self) -> list[str]:
+        """Escaped headers of the query rows."""
+        return [
+            index_label("Q", i, self.slice.query_labels, self.first) for i in range(self.slice_trace.scores.shape[-2])
+        ]
+
+    def key_names(self) -> list[str]:
+        """Escaped headers of the key columns."""
+        return [
+            index_label("K", j, self.slice.key_labels, self.first) for j in range(self.slice_trace.scores.shape[-1])
+        ]
+
+    def dim_names(self, count: int) -> list[str]:
+        """Headers of `count` vector dimensions."""
+        return [index_label("d", c, None, self.first) for c in range(count)]
