@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-
 from attention_lab.core import Trace
 from attention_lab.explain.row import FloatArray, entropies
 
@@ -22,7 +21,12 @@ def relative_entropies(trace: Trace) -> FloatArray:
     """(n,) entropy ÷ ln(visible keys) of each row of a 2-D trace; 0 where fewer than two keys are visible."""
     visible = (~np.isneginf(trace.masked)).sum(axis=-1)
     return np.asarray(
-        np.divide(entropies(trace.weights), np.log(np.maximum(visible, 2)), where=visible > 1, out=np.zeros(len(visible)))
+        np.divide(
+            entropies(trace.weights),
+            np.log(np.maximum(visible, 2)),
+            where=visible > 1,
+            out=np.zeros(len(visible)),
+        )
     )
 
 

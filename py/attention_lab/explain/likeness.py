@@ -56,7 +56,9 @@ def compare_words(first: str, second: str, d: int, seed: int = 0) -> Likeness:
 def sentence_about(pair: Likeness) -> str:
     """What the score of one pair says, in one sentence."""
     letters = (
-        f"they share {len(pair.shared)} letter groups" if len(pair.shared) != 1 else "they share one letter group"
+        f"they share {len(pair.shared)} letter groups"
+        if len(pair.shared) != 1
+        else "they share one letter group"
     )
     if not pair.shared:
         letters = "they share no letter group"

@@ -8,18 +8,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
-
 from attention_lab.core import LabError
+from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from attention_lab.core import Trace
     from attention_lab.problem import Problem
 
-FloatArray = NDArray[np.float64]
+FloatArray = NDArray[np.floating[Any]]
 
 STAGES = ("tempered", "capped", "biased", "masked")
 """The stages that an option may leave out, in the order in which they happen."""
@@ -95,7 +94,7 @@ def entropies(weights: FloatArray) -> FloatArray:
     safe = np.where(weights > 0, weights, 1.0)
     # NaN weights fail the comparison above, so bring them back: an undefined row has no entropy.
     total = np.where(np.isnan(weights), np.nan, weights * np.log(safe)).sum(axis=-1)
-    return np.abs(total)  # every term is ≤ 0; abs also turns -0.0 into 0.0
+    return np.asarray(np.abs(total))  # every term is ≤ 0; abs also turns -0.0 into 0.0
 
 
 def row(problem: Problem, trace: Trace, i: int) -> RowTrace:

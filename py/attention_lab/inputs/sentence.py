@@ -10,12 +10,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
-
 from attention_lab.core import LabError, Options, sinusoidal
 from attention_lab.inputs.spelling import spelling_vectors
 from attention_lab.inputs.tokenize import Tokens, tokenize
 from attention_lab.problem import Problem
+from numpy.typing import NDArray
 
 MAX_TOKENS = 256
 MAX_CHARACTERS = 200_000
@@ -51,9 +50,7 @@ class Sentence:
         return Problem(x, x, x, options or Options(), query_labels=words, key_labels=words)
 
 
-def read_sentence(
-    text: str, d: int = DEFAULT_DIMENSION, seed: int = 0, positions: bool = False
-) -> Sentence:
+def read_sentence(text: str, d: int = DEFAULT_DIMENSION, seed: int = 0, positions: bool = False) -> Sentence:
     """Tokenize `text` and give each token its vector.
 
     Raises SentenceError when there is no token, when there are more than 256, or when d is outside 8 … 512.
@@ -107,7 +104,9 @@ def without(tokens: Tokens, index: int) -> str:
     kept = list(tokens.words)
     token = tokens.tokens[index]
     del kept[index]
-    text = " ".join((tokens.source[: token.start].rstrip() + " " + tokens.source[token.end :].lstrip()).split())
+    text = " ".join(
+        (tokens.source[: token.start].rstrip() + " " + tokens.source[token.end :].lstrip()).split()
+    )
     return _if_same(text, kept)
 
 

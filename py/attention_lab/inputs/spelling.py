@@ -46,7 +46,7 @@ def hash_grams(grams: NDArray[np.uint64], seed: int = 0) -> NDArray[np.uint64]:
 
 
 def spelling_vectors(words: Sequence[str], d: int, seed: int = 0) -> NDArray[np.float64]:
-    """(n, d) one vector per word, squared length d.
+    """(n, d) one vector per word, squared length d. Words hold no control characters (tokens never do).
 
     Gram g adds +1 or -1 (bit 63 of its hash: 0 or 1) at coordinate `hash mod d`; repeated grams add up.
     spelling_vectors(["cat", "cat"], 8) -> two equal rows whose squares sum to 8.

@@ -6,18 +6,18 @@ The second setting is the state with a few keys changed, computed in the same wa
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-
 from attention_lab.core import LabError
 from attention_lab.render.heat_row import fixed
-from attention_lab.render.heat_table import heat_table, shortest, short_label
+from attention_lab.render.heat_table import heat_table, short_label, shortest
 from attention_lab.render.html import escape, number, shade
 from attention_lab.render.view import View
 from attention_lab.state import State
+from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+Array = NDArray[np.floating[Any]]
 
 CHANGES = ("T", "positions", "causal", "scale", "d", "seed", "softcap", "window", "precision")
 """Keys that a second setting may change; the sentence stays the same."""
@@ -39,7 +39,11 @@ def setting_words(state: State) -> str:
     """`T = 0.5 · causal · no positions · d = 32`, escaped."""
     parts = [
         f"T = {state.T:g}",
-        "no mask" if state.causal is None else "causal" if state.causal == "top-left" else f"causal {state.causal}",
+        "no mask"
+        if state.causal is None
+        else "causal"
+        if state.causal == "top-left"
+        else f"causal {state.causal}",
         "sinusoidal positions" if state.positions else "no positions",
     ]
     if state.scale != "sqrt_dk":
@@ -51,12 +55,19 @@ def setting_words(state: State) -> str:
     return escape(" · ".join(parts))
 
 
-def compare(view: View, labels: tuple[str, ...], selected: int, most_table: int) -> str:
+def second_view(view: View) -> View:
+    """The second setting computed. Raises LabError."""
+    from attention_lab.compute import view_of
+
+    return view_of(second_state(view.state))
+
+
+def compare(
+    view: View, rows: tuple[str, ...], labels: tuple[str, ...], selected: int, most_table: int
+) -> str:
     """The second setting's heatmap and the row's difference, or why it cannot be computed."""
     if not view.state.compare:
         return ""
-    from attention_lab.compute import view_of
-
     second = second_state(view.state)
     if second == replace(view.state, compare=None):
         return (
@@ -64,7 +75,7 @@ def compare(view: View, labels: tuple[str, ...], selected: int, most_table: int)
             "this one.</p>"
         )
     try:
-        other = view_of(second)
+        other = second_view(view)
     except LabError as error:
         return f'<p class="error" data-error-for="compare">The second setting cannot be computed: {escape(str(error))}</p>'
     first, then = view.slice_trace, other.slice_trace
@@ -73,22 +84,27 @@ def compare(view: View, labels: tuple[str, ...], selected: int, most_table: int)
     if max(then.weights.shape) > most_table:
         picture = '<div class="canvas-slot" data-canvas="second"></div>'
     else:
-        picture = '<div class="scroll heat-scroll">' + heat_table(
-            then.weights,
-            then.mask,
-            labels[: then.weights.shape[0]] if len(labels) < then.weights.shape[0] else labels,
-            labels,
-            caption=f"Weights with the second setting: {setting_words(second)}",
-            selected=selected,
-            stage='data-second="weights"',
-        ) + "</div>"
+        picture = (
+            '<div class="scroll heat-scroll">'
+            + heat_table(
+                then.weights,
+                then.mask,
+                rows,
+                labels,
+                caption=f"Weights with the second setting: {setting_words(second)}",
+                stage='data-second="weights"',
+            )
+            + "</div>"
+        )
     return (
-        f'<h3>Second setting: {setting_words(second)}</h3>{picture}'
-        f"{difference(first.weights[selected], then.weights[selected], labels, selected, view.state, second)}"
+        f"<h3>Second setting: {setting_words(second)}</h3>{picture}"
+        f"{difference(first.weights[selected], then.weights[selected], labels, rows[selected], selected, view.state, second)}"
     )
 
 
-def difference(first: Array, then: Array, labels: tuple[str, ...], i: int, one: State, two: State) -> str:
+def difference(
+    first: Array, then: Array, labels: tuple[str, ...], row: str, i: int, one: State, two: State
+) -> str:
     """The open row under both settings: weight, weight, and second − first, for every key."""
     change = then - first
     columns = (("first", first, shade(first)), ("second", then, shade(then)), ("difference", change, None))
@@ -106,7 +122,7 @@ def difference(first: Array, then: Array, labels: tuple[str, ...], i: int, one: 
         lines.append(f'<tr><th scope="row">{short_label(label)}</th>{cells}</tr>')
     moved = float(np.abs(change).sum() / 2)
     return (
-        f'<div class="scroll"><table class="row-trace" data-difference data-i="{i}"><caption>Row {short_label(labels[i])} under both '
+        f'<div class="scroll"><table class="row-trace" data-difference data-i="{i}"><caption>Row {short_label(row)} under both '
         f"settings: {number(moved)} of its weight goes to other keys.</caption>"
         f'<thead><tr><th scope="col">Key</th><th scope="col">{setting_words(one)}</th>'
         f'<th scope="col">{setting_words(two)}</th><th scope="col">second − first</th></tr></thead>'

@@ -5,19 +5,22 @@ Rounds and writes HTML; every number is the RowTrace's own.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from attention_lab.explain.row import RowTrace
+from attention_lab.render.heat_table import short_label, shortest
+from attention_lab.render.html import escape, number, shade
 from numpy.typing import NDArray
 
-from attention_lab.explain.row import RowTrace
-from attention_lab.render.heat_table import shortest, short_label
-from attention_lab.render.html import escape, number, shade
-
-Array = NDArray[np.float64]
+Array = NDArray[np.floating[Any]]
 
 EXTRA = {"capped": "softcap", "biased": "+ bias"}
 
 
-def row_section(item: RowTrace, labels: tuple[str, ...], name: str, scale: str | float, temperature: float) -> str:
+def row_section(
+    item: RowTrace, labels: tuple[str, ...], name: str, scale: str | float, temperature: float
+) -> str:
     """Heading, cards and table of one row. labels are the key headers (`8 cat`), name the row's own word."""
     return (
         f"<h3>Inside row {item.index}: “{escape(_short(name))}”</h3>{cards(item, labels)}"
@@ -42,7 +45,8 @@ def cards(item: RowTrace, labels: tuple[str, ...]) -> str:
     return (
         '<dl class="cards">'
         + "".join(
-            f"<div><dt>{title}</dt><dd>{text}</dd><dd class='quiet'>{note}</dd></div>" for title, text, note in facts
+            f"<div><dt>{title}</dt><dd>{text}</dd><dd class='quiet'>{note}</dd></div>"
+            for title, text, note in facts
         )
         + "</dl>"
     )
@@ -84,7 +88,9 @@ def table(item: RowTrace, labels: tuple[str, ...], scale: str | float) -> str:
         arguments[at + 1 :: stride] = numbers
         arguments[at + 2 :: stride] = kinds
         arguments[at + 3 :: stride] = texts
-    cells = "".join(f'<td data-j="%d" data-term="{term}" data-value="%s" class="%s">%s</td>' for term, *_ in parts)
+    cells = "".join(
+        f'<td data-j="%d" data-term="{term}" data-value="%s" class="%s">%s</td>' for term, *_ in parts
+    )
     body = (f'<tr><th scope="row">%s</th>{cells}</tr>' * m) % tuple(arguments)
     head = "".join(f'<th scope="col">{title}</th>' for _, title, _, _ in columns)
     return (

@@ -6,14 +6,14 @@ Writes HTML from words and weights. Does not tokenize or compute.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-
 from attention_lab.render.heat_table import short_label, two_decimals
 from attention_lab.render.html import escape, plural, shade
+from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+Array = NDArray[np.floating[Any]]
 
 OPEN_CHIPS = 64
 """Above this many tokens the chips start folded."""
@@ -26,7 +26,13 @@ def strip(words: Sequence[str], weights: Array, masked: NDArray[np.bool_], selec
     pieces = []
     for j, word in enumerate(words):
         kind, text = (f"w{levels[j]}", texts[j]) if not masked[j] else ("masked", "masked")
-        key = ' data-key="ArrowLeft"' if j == selected - 1 else ' data-key="ArrowRight"' if j == selected + 1 else ""
+        key = (
+            ' data-key="ArrowLeft"'
+            if j == selected - 1
+            else ' data-key="ArrowRight"'
+            if j == selected + 1
+            else ""
+        )
         current = ' aria-current="true"' if j == selected else ""
         tab = "0" if j == selected else "-1"
         pieces.append(
@@ -35,7 +41,7 @@ def strip(words: Sequence[str], weights: Array, masked: NDArray[np.bool_], selec
         )
     return (
         f'<p class="hint">What “{escape(words[selected][:40])}” attends to: the stronger the background, the larger the '
-        'weight under the word. Left and right arrow keys move through the tokens.</p>'
+        "weight under the word. Left and right arrow keys move through the tokens.</p>"
         f'<div class="strip" dir="auto" role="group" aria-label="The sentence, shaded by attention">{"".join(pieces)}</div>'
     )
 
@@ -58,7 +64,7 @@ def chips(words: Sequence[str], selected: int) -> str:
 
     tools = (
         f'<p class="chip-tools">“{name}” ({selected}): {tool("left", "Move left", selected > 0)} '
-        f'{tool("right", "Move right", selected < last)} {tool("remove", "Remove", last > 0)}</p>'
+        f"{tool('right', 'Move right', selected < last)} {tool('remove', 'Remove', last > 0)}</p>"
     )
     opened = " open" if len(words) <= OPEN_CHIPS else ""
     return (

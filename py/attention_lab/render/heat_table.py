@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-
 from attention_lab.render.cividis import LEVELS
 from attention_lab.render.html import escape, shade
+from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+Array = NDArray[np.floating[Any]]
 
 MASKED_TEXT = "–"
 LONGEST_LABEL = 18
@@ -51,7 +51,7 @@ def short_label(label: str) -> str:
 
 @lru_cache(maxsize=16)
 def _template(n: int, m: int, visible: bytes, buttons: bool, stage: str) -> str:
-    """The table with `%s` where a label, a row's state or a number goes."""
+    """The table with `%s` where a label or a number goes. Which row is open is marked by the page, not here."""
     mask = np.frombuffer(visible, dtype=np.bool_).reshape(n, m).tolist()
     masked = f'" data-value="0.0" data-masked class="n masked" tabindex="-1">{MASKED_TEXT}</td>'
     number = '" data-value="%s" class="n %s" tabindex="-1">%s</td>'
@@ -60,14 +60,19 @@ def _template(n: int, m: int, visible: bytes, buttons: bool, stage: str) -> str:
     lines = []
     for i, row in enumerate(mask):
         cells = "".join(
-            [f'<td data-i="{i}{column}{number if on else masked}' for column, on in zip(columns, row, strict=True)]
+            [
+                f'<td data-i="{i}{column}{number if on else masked}'
+                for column, on in zip(columns, row, strict=True)
+            ]
         )
         name = (
-            f'<button type="button" class="row-name" data-set="row={i}" aria-pressed="%s">%s</button>'
+            f'<button type="button" class="row-name" data-set="row={i}" aria-pressed="false">%s</button>'
             if buttons
-            else "%.0s%s"
+            else "%s"
         )
-        lines.append(f'<tr%s><th scope="row">{name}</th>{cells}<td class="n extra" data-value="%s">%s</td></tr>')
+        lines.append(
+            f'<tr><th scope="row">{name}</th>{cells}<td class="n extra" data-value="%s">%s</td></tr>'
+        )
     first = lines[0].replace('tabindex="-1"', 'tabindex="0"', 1) if lines else ""
     return (
         f'<table class="stage heat" {stage}><caption>%s</caption><thead><tr>'
@@ -83,7 +88,6 @@ def heat_table(
     columns: Sequence[str],
     *,
     caption: str,
-    selected: int | None,
     stage: str = 'data-stage="weights"',
     buttons: bool = True,
 ) -> str:
@@ -102,8 +106,7 @@ def heat_table(
     start = 0
     for i, count in enumerate(visible.sum(axis=-1).tolist()):
         end = start + count
-        current = i == selected
-        arguments += (' class="selected"' if current else "", "true" if current else "false", short_label(rows[i]))
+        arguments.append(short_label(rows[i]))
         cells = [""] * (3 * count)
         cells[0::3] = numbers[start:end]
         cells[1::3] = levels[start:end]
@@ -117,7 +120,9 @@ def heat_table(
 def legend() -> str:
     """The colour scale from 0 to 1, with its numbers."""
     steps = [n / 10 for n in range(11)]
-    cells = "".join(f'<span class="w{level}">{t:g}</span>' for t, level in zip(steps, shade(np.array(steps)), strict=True))
+    cells = "".join(
+        f'<span class="w{level}">{t:g}</span>' for t, level in zip(steps, shade(np.array(steps)), strict=True)
+    )
     return (
         f'<p class="heat-legend"><span class="heat-scale" role="img" aria-label="Colour scale of weights from 0 to 1">{cells}</span>'
         f' <span class="quiet">weight; colour follows √weight, so that small weights still show.</span>'

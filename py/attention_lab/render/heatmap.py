@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from attention_lab.core import Trace
 from attention_lab.explain.divided import most_divided_row
 from attention_lab.explain.likeness import PAIRS, compare_words, conclusion, sentence_about
@@ -38,10 +36,10 @@ def render(view: View) -> dict[str, str]:
     return {
         "heatmap-chips": chips(words, chosen) if view.state.text is not None else "",
         "heatmap-status": status(view),
-        "heatmap-table": picture(view, rows, columns, chosen),
+        "heatmap-table": picture(view, rows, columns),
         "heatmap-strip": strip(words, item.weights, item.masked, chosen) if len(rows) == len(columns) else "",
         "heatmap-row": row_section(item, columns, name, view.state.scale, view.state.T),
-        "heatmap-compare": compare(view, columns, chosen, MOST_TABLE),
+        "heatmap-compare": compare(view, rows, columns, chosen, MOST_TABLE),
         "heatmap-real": real_and_standing_in(view),
         "heatmap-temperature": temperature_words(trace),
     }
@@ -94,16 +92,15 @@ def formula(view: View) -> str:
     return f"softmax({inside}){where}, T = {view.state.T:g}"
 
 
-def picture(view: View, rows: tuple[str, ...], columns: tuple[str, ...], chosen: int) -> str:
+def picture(view: View, rows: tuple[str, ...], columns: tuple[str, ...]) -> str:
     """The weights as a table with its legend, or the place for the canvas."""
     trace = view.slice_trace
     caption = f"Attention weights: {setting_words(view.state)}"
     if max(trace.weights.shape) > MOST_TABLE:
         return (
-            f'<p class="caption">{caption}</p><div class="canvas-slot" data-canvas="weights" data-selected="{chosen}"></div>'
-            + legend()
+            f'<p class="caption">{caption}</p><div class="canvas-slot" data-canvas="weights"></div>{legend()}'
         )
-    table = heat_table(trace.weights, trace.mask, rows, columns, caption=caption, selected=chosen)
+    table = heat_table(trace.weights, trace.mask, rows, columns, caption=caption)
     return f'<div class="scroll heat-scroll">{table}</div>{legend()}'
 
 
@@ -122,7 +119,11 @@ def real_and_standing_in(view: View) -> str:
     """What of this is a transformer's own arithmetic and what only takes the place of trained parts, with live scores."""
     d, seed = view.state.d or view.slice_trace.q.shape[-1], view.state.seed
     spelled, meant = (compare_words(first, second, d, seed) for first, second in PAIRS)
-    raised = f" (compared at d = {spelled.d}: below that, chance collisions drown the difference)" if spelled.d != d else ""
+    raised = (
+        f" (compared at d = {spelled.d}: below that, chance collisions drown the difference)"
+        if spelled.d != d
+        else ""
+    )
     pairs = "".join(
         f'<li data-pair="{pair.first} {pair.second}" data-d="{pair.d}" data-value="{pair.score!r}" data-verdict-word="{pair.verdict}">'
         f"{escape(sentence_about(pair))}</li>"
@@ -138,8 +139,3 @@ def real_and_standing_in(view: View) -> str:
         "layer. So the picture shows how attention computes, not what a model has learned.</p>"
         f"<ul>{pairs}</ul><p>{escape(conclusion(spelled, meant))}{raised}</p>"
     )
-
-
-def weights_for_canvas(view: View) -> tuple[np.ndarray, np.ndarray]:
-    """(weights, visible) of the slice on show, for the canvas renderer."""
-    return view.slice_trace.weights, view.slice_trace.mask
