@@ -1,7 +1,7 @@
 """Why divide by √d: measure how dot products of random vectors grow with d, and what that does to softmax.
 
-The vectors are drawn here, seeded; they are not the reader's Q, K, V. It draws with its own small generator because
-numpy.random is a megabyte the page would have to fetch, and so that a seed gives the same figures everywhere.
+The vectors are drawn here, seeded; they are not the reader's Q, K, V. It has its own small generator because
+numpy.random would be one more megabyte to fetch, and so that a seed gives the same draws everywhere.
 """
 
 from __future__ import annotations
@@ -17,13 +17,15 @@ from attention_lab.core.errors import LabError
 
 DIMENSIONS = (4, 16, 64, 256, 1024, 4096)
 QUERIES = 2400
-GROUPS = 120  # sets of keys; each set meets QUERIES / GROUPS queries, so that no single set colours the average
+GROUPS = (
+    120  # sets of keys; each set meets QUERIES / GROUPS queries, so that no single set colours the average
+)
 MIN_KEYS, MAX_KEYS = 2, 64
 MAX_SEED = 999_999_999
+PORTION = 400_000  # entries drawn between two looks at the clock
 FACES = 1 << 16  # equally likely values per entry: one 16-bit draw picks one
 
 FloatArray = NDArray[np.float64]
-Values = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -108,41 +110,85 @@ def random_bits(seed: int, start: int, count: int) -> NDArray[np.uint64]:
     return z
 
 
+class Experiment:
+    """The experiment in small portions, so that a page can run it without freezing.
+
+    Each `advance()` does one portion; `result` is the Growth once `done`. Each query is compared with `keys` keys;
+    all entries are independent draws of `distribution`. Raises LabError when an argument is out of range.
+    """
+
+    def __init__(self, seed: int = 0, keys: int = 8, distribution: str = "normal") -> None:
+        chosen = DISTRIBUTIONS.get(distribution)
+        if chosen is None:
+            names = ", ".join(DISTRIBUTIONS)
+            raise LabError(
+                f"The distribution is one of {names}; got “{distribution}”.", field="growth-values"
+            )
+        if not MIN_KEYS <= keys <= MAX_KEYS:
+            raise LabError(
+                f"The number of keys is {MIN_KEYS} to {MAX_KEYS}; got {keys}.", field="growth-keys"
+            )
+        if not 0 <= seed <= MAX_SEED:
+            raise LabError(f"The seed is 0 to {MAX_SEED}; got {seed}.", field="growth-seed")
+        self.seed, self.keys, self.distribution, self.variance = seed, keys, distribution, chosen.variance
+        faces = chosen.faces()
+        self._faces = (faces * np.sqrt(chosen.variance / np.mean(faces * faces))).astype(np.float32)
+        self._drawn = 0
+        self._parts: list[FloatArray] = []
+        self._points: list[Point] = []
+
+    @property
+    def done(self) -> bool:
+        return len(self._points) == len(DIMENSIONS)
+
+    @property
+    def result(self) -> Growth:
+        """What was measured. Only once `done`."""
+        deviations = np.array([point.deviation for point in self._points])
+        # least squares on the ratios: every dimension counts alike, or the last would decide by itself
+        constant = float(np.mean(deviations / np.sqrt(np.array(DIMENSIONS, dtype=np.float64))))
+        points = tuple(self._points)
+        return Growth(self.seed, self.keys, self.distribution, self.variance, QUERIES, points, constant)
+
+    def advance(self) -> None:
+        """Do the next portion: some groups of queries at one dimension."""
+        d = DIMENSIONS[len(self._points)]
+        have = sum(len(part) for part in self._parts) * GROUPS // QUERIES
+        self._parts.append(self._dot_products(d, GROUPS - have))
+        if sum(map(len, self._parts)) == QUERIES:
+            scores = np.concatenate(self._parts)
+            self._parts = []
+            self._points.append(
+                Point(
+                    d=d,
+                    deviation=float(scores.std()),
+                    expected=self.variance * d**0.5,
+                    largest_raw=average_largest_weight(scores),
+                    largest_scaled=average_largest_weight(scores / d**0.5),
+                )
+            )
+
+    def _dot_products(self, d: int, most_groups: int) -> FloatArray:
+        """(queries, keys) dot products of fresh vectors, for as many groups as fit one portion."""
+        per_group = QUERIES // GROUPS
+        rows = per_group + self.keys
+        words = -(-rows * d // 4)  # four 16-bit draws in each word
+        groups = max(1, min(most_groups, PORTION // (rows * d)))
+        draws = random_bits(self.seed, self._drawn, groups * words).view(np.uint16).reshape(groups, -1)
+        self._drawn += groups * words
+        vectors = self._faces[draws[:, : rows * d]].reshape(groups, rows, d)
+        queries, key_rows = vectors[:, :per_group], vectors[:, per_group:]
+        scores: FloatArray = (queries @ key_rows.transpose(0, 2, 1)).astype(np.float64)
+        return scores.reshape(-1, self.keys)
+
+
 @lru_cache(maxsize=8)
 def growth(seed: int = 0, keys: int = 8, distribution: str = "normal") -> Growth:
-    """Run the experiment for every dimension in DIMENSIONS.
-
-    Each query is compared with `keys` keys; all entries are independent draws of `distribution`.
-    Raises LabError when an argument is out of range. Time in the page: below one second.
-    """
-    chosen = DISTRIBUTIONS.get(distribution)
-    if chosen is None:
-        names = ", ".join(DISTRIBUTIONS)
-        raise LabError(f"The distribution is one of {names}; got “{distribution}”.", field="growth-values")
-    if not MIN_KEYS <= keys <= MAX_KEYS:
-        raise LabError(f"The number of keys is {MIN_KEYS} to {MAX_KEYS}; got {keys}.", field="growth-keys")
-    if not 0 <= seed <= MAX_SEED:
-        raise LabError(f"The seed is 0 to {MAX_SEED}; got {seed}.", field="growth-seed")
-    faces = chosen.faces()
-    faces = (faces * np.sqrt(chosen.variance / np.mean(faces * faces))).astype(np.float32)
-    points = []
-    drawn = 0
-    for d in DIMENSIONS:
-        scores, drawn = _dot_products(faces, seed, drawn, d, keys)
-        points.append(
-            Point(
-                d=d,
-                deviation=float(scores.std()),
-                expected=chosen.variance * d**0.5,
-                largest_raw=average_largest_weight(scores),
-                largest_scaled=average_largest_weight(scores / d**0.5),
-            )
-        )
-    roots = np.sqrt(np.array(DIMENSIONS, dtype=np.float64))
-    deviations = np.array([point.deviation for point in points])
-    # least squares on the ratios: every dimension counts alike, or the last would decide by itself
-    constant = float(np.mean(deviations / roots))
-    return Growth(seed, keys, distribution, chosen.variance, QUERIES, tuple(points), constant)
+    """Run the whole experiment at once. Time in the page: below one second."""
+    experiment = Experiment(seed, keys, distribution)
+    while not experiment.done:
+        experiment.advance()
+    return experiment.result
 
 
 def average_largest_weight(scores: FloatArray) -> float:
@@ -154,21 +200,3 @@ def average_largest_weight(scores: FloatArray) -> float:
     scores = np.asarray(scores, dtype=np.float64)
     shifted = np.exp(scores - scores.max(axis=-1, keepdims=True))
     return float(np.mean(1 / shifted.sum(axis=-1)))
-
-
-def _dot_products(faces: Values, seed: int, drawn: int, d: int, keys: int) -> tuple[FloatArray, int]:
-    """(QUERIES, keys) dot products of fresh vectors, and how many random words have been used by then."""
-    per_group = QUERIES // GROUPS
-    rows = per_group + keys
-    words = -(-rows * d // 4)  # four 16-bit draws in each word
-    # small vectors: all groups at once; large ones: in turns, so that the memory stays small
-    at_once = max(1, min(GROUPS, 400_000 // (rows * d)))
-    parts = []
-    for first in range(0, GROUPS, at_once):
-        groups = min(at_once, GROUPS - first)
-        draws = random_bits(seed, drawn, groups * words).view(np.uint16).reshape(groups, -1)
-        vectors = faces[draws[:, : rows * d]].reshape(groups, rows, d)
-        drawn += groups * words
-        queries, key_rows = vectors[:, :per_group], vectors[:, per_group:]
-        parts.append(queries @ key_rows.transpose(0, 2, 1))
-    return np.concatenate(parts).reshape(QUERIES, keys).astype(np.float64), drawn

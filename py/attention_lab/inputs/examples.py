@@ -12,8 +12,11 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attention_lab.core.errors import LabError
+
+FloatArray = NDArray[np.float64]
 
 WALKTHROUGH_TOKENS = 8
 WALKTHROUGH_ENTRIES = 4
@@ -34,9 +37,9 @@ class Example:
     name: str
     title: str
     lesson: str
-    q: np.ndarray
-    k: np.ndarray
-    v: np.ndarray
+    q: FloatArray
+    k: FloatArray
+    v: FloatArray
     options: Mapping[str, str] = field(default_factory=dict)
     tokens: tuple[str, ...] | None = None
 
@@ -84,7 +87,8 @@ def parse(text: str) -> Examples:
     if missing:
         raise ExampleError(f"The examples file lacks the section “{min(missing)}”.")
     calculator = tuple(
-        _example(item, f"calculator[{i}]") for i, item in enumerate(_list(sections["calculator"], "calculator"))
+        _example(item, f"calculator[{i}]")
+        for i, item in enumerate(_list(sections["calculator"], "calculator"))
     )
     walkthrough = tuple(
         _walkthrough_example(item, f"walkthrough[{i}]")
@@ -130,11 +134,15 @@ def _example(item: object, where: str) -> Example:
     if k.shape[1] != q.shape[1]:
         raise ExampleError(f"{where}: k has {k.shape[1]} columns, q has {q.shape[1]}; both need d_k columns.")
     if v.shape[0] != k.shape[0]:
-        raise ExampleError(f"{where}: v has {v.shape[0]} rows, k has {k.shape[0]}; both need one row per key.")
+        raise ExampleError(
+            f"{where}: v has {v.shape[0]} rows, k has {k.shape[0]}; both need one row per key."
+        )
     options = _mapping(fields.get("options", {}), f"{where}.options")
     for key, value in options.items():
         if key not in OPTION_KEYS:
-            raise ExampleError(f"{where}.options: “{key}” is not an option; expected one of {sorted(OPTION_KEYS)}.")
+            raise ExampleError(
+                f"{where}.options: “{key}” is not an option; expected one of {sorted(OPTION_KEYS)}."
+            )
         if not isinstance(value, str):
             raise ExampleError(f"{where}.options.{key}: expected text as in the address, got {value!r}.")
     tokens = None
@@ -147,7 +155,7 @@ def _example(item: object, where: str) -> Example:
     return Example(name, title, lesson, q, k, v, {key: str(value) for key, value in options.items()}, tokens)
 
 
-def _matrix(rows: object, where: str) -> np.ndarray:
+def _matrix(rows: object, where: str) -> FloatArray:
     """[[1, 2], [3, 4]] → a read-only float64 array of shape (2, 2)."""
     lines = [_list(row, f"{where}[{i}]") for i, row in enumerate(_list(rows, where))]
     for i, line in enumerate(lines):
@@ -188,5 +196,5 @@ def _text(fields: dict[str, object], key: str, where: str) -> str:
     return value
 
 
-def _shape(values: np.ndarray) -> str:
+def _shape(values: FloatArray) -> str:
     return "×".join(map(str, values.shape))

@@ -13,7 +13,10 @@ import numpy as np
 TOKENS = 8
 ENTRIES = 4
 SEED = 7
-ROW_2 = [2, 5]  # the visible scores of row 2 besides S[2, 0] = 0: largest weight 0.7662 scaled, 0.9465 unscaled
+ROW_2 = [
+    2,
+    5,
+]  # the visible scores of row 2 besides S[2, 0] = 0: largest weight 0.7662 scaled, 0.9465 unscaled
 ROW_6 = [0, 0, 1, 1, 2, 2, 3]  # row 6 up to a constant: largest weight 0.2945 scaled, 0.4748 unscaled
 EVERY_ROW = np.array(np.meshgrid(*[range(3)] * ENTRIES)).reshape(ENTRIES, -1).T  # the 81 possible rows
 
@@ -43,7 +46,9 @@ def found(seed: int = SEED) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray
         k = generator.integers(0, 3, (TOKENS, ENTRIES))
         k[4] = k[0]
         products = EVERY_ROW @ k.T
-        for_row_2 = EVERY_ROW[(products[:, 0] == 0) & (np.sort(products[:, 1:3], axis=1) == ROW_2).all(axis=1)]
+        for_row_2 = EVERY_ROW[
+            (products[:, 0] == 0) & (np.sort(products[:, 1:3], axis=1) == ROW_2).all(axis=1)
+        ]
         ordered = np.sort(products[:, :7], axis=1)
         for_row_6 = EVERY_ROW[(ordered - ordered[:, :1] == ROW_6).all(axis=1)]
         for_row_0 = EVERY_ROW[products[:, 0] == 2]
@@ -69,7 +74,8 @@ def holds_unmasked(q: np.ndarray, k: np.ndarray, v: np.ndarray) -> bool:
         and scores.max() <= 8
         and 3 <= np.count_nonzero(scores == 0) <= 8
         and favourite[0] > 4  # the first token looks ahead, which a causal mask forbids
-        and favourite[3] == 0  # one row prefers the repeated word: its two copies, and only they, share the top
+        and favourite[3]
+        == 0  # one row prefers the repeated word: its two copies, and only they, share the top
         and np.count_nonzero(scores[3] == scores[3].max()) == 2
         and len(set(favourite)) >= 4
     )
