@@ -308,6 +308,24 @@ class State:
                     )
         return replace(self, **changes, unknown=tuple(unknown.items()), notes=tuple(notes.values()))
 
+    def second(self) -> State | None:
+        """The other setting that `compare=` describes, or None.
+
+        With Q, K, V, a sentence or an example of its own it stands alone, every absent option neutral; without,
+        it is this state with the named keys changed: `compare=T%3D0.5` is this state at temperature 0.5.
+        """
+        if not self.compare:
+            return None
+        pairs = [pair for pair in _split(self.compare) if pair[0] not in ("compare", "lab")]
+        alone = any(key in SOURCE_KEYS for key, _ in pairs)
+        base = State(lab=self.lab, decimals=self.decimals, row=self.row) if alone else self
+        return replace(base.with_values(pairs), compare=None)
+
+    def pinned(self) -> State:
+        """This state with itself kept as the other setting, so that changes can be compared with it."""
+        kept = replace(self, compare=None, lab="calculator", unknown=(), row=None, step=None, decimals=4, observed=None)
+        return replace(self, compare=kept.to_fragment())
+
     def to_values(self) -> dict[str, str]:
         """Raw texts of every key that is not at its default, in the order of the contract."""
         values = {

@@ -11,7 +11,10 @@ from attention_lab.compute import shapes_of, view_of
 from attention_lab.core import LabError
 from attention_lab.explain.cell import cell, regions_to_selectors
 from attention_lab.page import form
+from attention_lab.page.grid import Grids
 from attention_lab.page.dom import JsException, LiveSheet, Once, by_id, console, document, every, on, one, root, window
+from attention_lab.page.history import History
+from attention_lab.render.calculator import copied
 from attention_lab.render.page import example_state, lesson, render
 from attention_lab.render.view import View
 from attention_lab.state import State
@@ -29,6 +32,7 @@ class App:
         self.shown: dict[str, str] = {}
         self.remembered: dict[str, State] = {}
         self.edited: str | None = None
+        self.history = History()
         self.highlight = LiveSheet()
         self.pointed: tuple[str, int, int] | None = None
         self.next_edit = Once(self._apply_edit)
@@ -43,6 +47,7 @@ class App:
         if touched:
             self.edited = str(touched)
             self.state = self._edited_state()
+        self.grids = Grids(self._on_grid, lambda name, message: form.show_errors({name: message}))
         on(form_element, "input", self._on_input)
         on(document, "click", self._on_click)
         on(document, "keydown", self._on_key)
@@ -58,7 +63,12 @@ class App:
     # events → State
 
     def _on_input(self, event: Any) -> None:
-        self.edited = str(event.target.name)
+        if event.target.name:  # the cells of a grid have none: they write their text box instead
+            self.edited = str(event.target.name)
+            self.next_edit()
+
+    def _on_grid(self, name: str) -> None:
+        self.edited = name
         self.next_edit()
 
     def _apply_edit(self) -> None:
@@ -107,16 +117,31 @@ class App:
             self._open_lab(str(link.dataset.labLink))
             return
         action = target.closest("[data-action]")
-        if action and action.dataset.action == "reset":
-            self.go(State.opening(self.state.lab), push=True)
+        if action:
+            self._act(str(action.dataset.action))
         elif target.id == "copy-link":
-            self._copy(str(window.location.href).split("#")[0] + "#" + self.state.to_fragment(PACK_ABOVE), target)
+            self._copy(str(window.location.href).split("#")[0] + "#" + self.state.to_fragment(PACK_ABOVE))
         elif target.id == "report":
             self._open_report()
         elif target.id == "report-copy":
-            self._copy(str(by_id("report-text").value), target)
-        elif target.id == "report-close":
-            by_id("report-dialog").close()
+            self._copy(str(by_id("report-text").value))
+        elif target.hasAttribute("data-close"):
+            target.closest("dialog").close()
+
+    def _act(self, name: str) -> None:
+        if name == "reset":
+            self.go(State.opening(self.state.lab), push=True)
+        elif name == "pin":
+            self.go(self.state.pinned(), push=True)
+        elif name in ("undo", "redo"):
+            state = getattr(self.history, name)(self.state)
+            if state is not None:
+                self.state = state
+                self.show()
+                self.save()
+                self.announce(f"{name.capitalize()} done.")
+        elif name.startswith("copy-") and self.view is not None:
+            self._copy(copied(self.view, name.removeprefix("copy-")))
 
     def _open_lab(self, lab: str) -> None:
         self.remembered[self.state.lab] = self.state
@@ -167,6 +192,7 @@ class App:
 
     def go(self, state: State, push: bool, from_form: bool = False) -> None:
         """Show another state; `push` makes it an entry of the browser's history."""
+        self.history.record(self.state, state, self.edited if from_form else None, window.performance.now() / 1000)
         self.state = state
         if push:
             self._save_link(push=True)
@@ -204,7 +230,10 @@ class App:
             errors["link"] = f"Something failed inside the page ({type(error).__name__}: {error}). Your input is kept; change it to go on."
             fresh = False
         form.show_errors(errors)
+        by_id("undo").disabled = not self.history.can_undo
+        by_id("redo").disabled = not self.history.can_redo
         form.show_shapes(shapes_of(self.state))
+        self.grids.refresh()
         self._mark_stale(not fresh)
 
     def _write(self, slots: dict[str, str]) -> None:
@@ -274,17 +303,19 @@ class App:
         except JsException:
             return  # some sandboxed frames forbid it; the state itself is unharmed
 
-    def _copy(self, text: str, button: Any) -> None:
+    def _copy(self, text: str) -> None:
         import asyncio
 
-        asyncio.ensure_future(self._copy_now(text, button))
+        asyncio.ensure_future(self._copy_now(text))
 
-    async def _copy_now(self, text: str, button: Any) -> None:
+    async def _copy_now(self, text: str) -> None:
         try:
             await window.navigator.clipboard.writeText(text)
             self.announce("Copied.")
-        except (JsException, AttributeError):
-            window.prompt("The clipboard is closed here. Copy this text:", text)
+        except (JsException, AttributeError):  # denied, or absent outside secure contexts
+            by_id("copy-text").value = text
+            by_id("copy-dialog").showModal()
+            by_id("copy-text").select()
 
     def announce(self, text: str) -> None:
         by_id("announce").textContent = text

@@ -6,14 +6,16 @@ HTML strings from a computed View. Computes no attention; every number is the Tr
 from __future__ import annotations
 
 import math as m
+from html import unescape
 
 import numpy as np
 from numpy.typing import NDArray
 
+from attention_lab.core import LabError
 from attention_lab.explain.row import RowTrace, entropies, row
 from attention_lab.explain.stages import Stage, stages
 from attention_lab.render import mathml
-from attention_lab.render.html import formatter, plural, shade, stage_table
+from attention_lab.render.html import escape, formatter, plural, shade, stage_table
 from attention_lab.render.view import View
 
 Array = NDArray[np.float64]
@@ -32,7 +34,21 @@ def render(view: View) -> dict[str, str]:
         drawn["calculator-summary"] = summary(view)
         drawn["calculator-stages"] = "".join(stage(view, item, place) for place, item in enumerate(shown, 1))
         drawn["calculator-checks"] = checks(view)
-    return drawn | {"calculator-row": row_trace(view)}
+    return drawn | {"calculator-row": row_trace(view), "calculator-pinned": compared(view)}
+
+
+def compared(view: View) -> str:
+    """The pinned result beside this one, or why it cannot be shown; empty when nothing is pinned."""
+    other = view.state.second()
+    if other is None:
+        return ""
+    from attention_lab.compute import view_of
+    from attention_lab.render.pinned import pinned
+
+    try:
+        return pinned(view, view_of(other))
+    except LabError as error:
+        return f'<p class="error">The pinned result cannot be computed: {escape(str(error))}</p>'
 
 
 def shape(array: Array) -> str:
@@ -134,7 +150,25 @@ def stage(view: View, item: Stage, place: int) -> str:
         shades=shades,
         row_buttons=True,
         extra=extra,
-    ) + "</section>"
+    ) + (
+        f'<p class="copy"><button type="button" class="link" data-action="copy-tsv {item.name}">Copy TSV</button>'
+        f'<button type="button" class="link" data-action="copy-json {item.name}">Copy JSON</button></p></section>'
+    )
+
+
+def copied(view: View, what: str) -> str:
+    """The text of a copy button: "tsv weights", "json weights", or "row" for the open row."""
+    if what == "row":
+        from attention_lab.export.row_text import row_text
+
+        item = row(view.slice, view.slice_trace, _selected(view))
+        names = [unescape(name) for name in (view.query_names()[item.index], *view.key_names())]
+        return row_text(item, names[0], names[1:], view.write)
+    from attention_lab.export.table import exact_json, tsv
+
+    kind, _, name = what.partition(" ")
+    array = next(item.array for item in stages(view.slice_trace, view.write) if item.name == name)
+    return tsv(array) if kind == "tsv" else exact_json(name, array)
 
 
 def _large(item: Stage, place: int) -> str:
@@ -177,7 +211,7 @@ def row_trace(view: View) -> str:
             cells.append(f'<td class="n{kind}" data-j="{j}" data-term="{term}" data-value="{value!r}"{mark}>{text}</td>')
         lines.append(f'<tr><th scope="row">{key}</th>{"".join(cells)}</tr>')
     return (
-        f"<h3>Inside row {query}</h3>"
+        f'<h3>Inside row {query} <button type="button" class="link" data-action="copy-row">Copy as text</button></h3>'
         f'<div class="scroll"><table data-row-trace data-i="{item.index}"><caption class="quiet">{_row_words(view, item)}'
         f'</caption><thead><tr><th scope="col">key</th>{head}</tr></thead><tbody>{"".join(lines)}</tbody></table></div>'
         f"{_row_output(view, item)}"

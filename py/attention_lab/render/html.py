@@ -101,11 +101,11 @@ def stage_table(
     shades: NDArray[np.int_] | None = None,
     row_buttons: bool = False,
     extra: tuple[str, Sequence[str]] | None = None,
-    attributes: str = "",
+    role: str = "stage",
 ) -> str:
     """One stage as a table. rows and columns are header texts already escaped; values is (rows, columns).
 
-    masked cells keep their value and say so in an attribute, a class and words; shades colours cells by level;
+    masked cells keep their value and say so in an attribute, a class and words; shades colours cells by level; role "pinned" or "difference" makes it a companion of the stage, not the stage itself;
     row_buttons makes each row header a button that opens that row (the page marks the open one); extra is one more column: header and cell texts.
     """
     write = formatter(decimals)
@@ -135,7 +135,7 @@ def stage_table(
             name = f'<button type="button" class="row-name" data-set="row={i}">{name}</button>'
         body.append(f'<tr><th scope="row">{name}</th>{"".join(cells)}</tr>')
     return (
-        f'<div class="scroll"><table class="stage" data-stage="{stage}"{attributes}><caption>{caption}</caption>'
+        f'<div class="scroll"><table class="stage" data-{role}="{stage}"><caption>{caption}</caption>'
         f'<thead><tr><td class="corner"></td>{head}</tr></thead><tbody>{"".join(body)}</tbody></table></div>'
     )
 

@@ -1,0 +1,96 @@
+"""The Calculator's HTML: the numbers of the public contract, read back from the strings."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from attention_lab.compute import view_of
+from attention_lab.core import LabError
+from attention_lab.render.calculator import render
+from attention_lab.state import State
+
+CELL = re.compile(r'<td data-i="(\d+)" data-j="(\d+)" data-value="([^"]+)"')
+
+
+def values(html: str, stage: str) -> np.ndarray:
+    table = re.search(rf'<table class="stage" data-stage="{stage}".*?</table>', html, re.S)
+    assert table, f"no table {stage}"
+    cells = {(int(i), int(j)): float(x) for i, j, x in CELL.findall(table.group())}
+    rows, columns = max(i for i, _ in cells) + 1, max(j for _, j in cells) + 1
+    return np.array([[cells[i, j] for j in range(columns)] for i in range(rows)])
+
+
+@pytest.mark.parametrize(
+    ("fragment", "expected"),
+    [
+        (
+            "q=1,0&k=1,0;0,1&v=1,2;3,4",
+            {
+                "scores": [[1, 0]],
+                "scaled": [[0.707107, 0]],
+                "weights": [[0.669762, 0.330238]],
+                "output": [[1.660477, 2.660477]],
+            },
+        ),
+        ("q=1,0;0,1&k=1,0;0,1&v=1,0;0,1&causal=top-left", {"output": [[1, 0], [0.330238, 0.669762]]}),
+        (
+            "q=-1,-2&k=0.5,0.5;1,-1&v=2,0;0,2",
+            {
+                "scores": [[-1.5, 1]],
+                "scaled": [[-1.060660, 0.707107]],
+                "weights": [[0.145820, 0.854180]],
+                "output": [[0.291640, 1.708360]],
+            },
+        ),
+        ("", {"output": [[1.6605, 2.6605], [2.3395, 3.3395]]}),
+    ],
+)
+def test_worked_examples(fragment: str, expected: dict[str, list[list[float]]]) -> None:
+    html = render(view_of(State.from_fragment(fragment)))["calculator-stages"]
+    for stage, numbers in expected.items():
+        digits = 4 if fragment == "" else 6
+        np.testing.assert_allclose(values(html, stage), numbers, rtol=0, atol=0.5 * 10**-digits)
+
+
+def test_masked_cells_say_so_and_are_exactly_zero() -> None:
+    html = render(view_of(State.from_fragment("example=identity&causal=top-left")))["calculator-stages"]
+    assert values(html, "masked")[0, 1] == -np.inf and values(html, "weights")[0, 1] == 0.0
+    assert '<td data-i="0" data-j="1" data-value="-inf" data-masked class="n masked" tabindex="-1">−∞</td>' in html
+    assert '<td data-i="0" data-j="1" data-value="0.0" data-masked class="n masked" tabindex="-1">0</td>' in html
+    assert np.isfinite(values(html, "scaled")).all(), "scaled is before the mask"
+
+
+def test_labels_are_text() -> None:
+    state = State.from_fragment("example=identity").with_values({"labels": "<img src=x>,b&c"})
+    html = "".join(render(view_of(state)).values())
+    assert "<img" not in html and "&lt;img src=x&gt;" in html and "b&amp;c" in html
+
+
+@pytest.mark.parametrize(
+    ("fragment", "field", "words"),
+    [
+        ("q=1,0;0,1&k=1,0,2;0,1,2&v=1,2;3,4", "k", ("3", "2", "columns")),
+        ("q=1,0;0,1&k=1,0;0,1&v=1,2", "v", ("1", "2", "rows")),
+        ("q=1,x;0,1&k=1,0;0,1&v=1,2;3,4", "q", ("x",)),
+        ("q=&k=1,0;0,1&v=1,2;3,4", "q", ()),
+        ("q=1,nan;0,1&k=1,0;0,1&v=1,2;3,4", "q", ("row 1",)),
+        ("q=1e400,1;0,1&k=1,0;0,1&v=1,2;3,4", "q", ("1e400",)),
+        ("q=1,2;3&k=1,0;0,1&v=1,2;3,4", "q", ()),
+        ("example=nowhere", "example", ("nowhere",)),
+    ],
+)
+def test_bad_input_names_its_field(fragment: str, field: str, words: tuple[str, ...]) -> None:
+    with pytest.raises(LabError) as caught:
+        view_of(State.from_fragment(fragment))
+    assert caught.value.field == field
+    assert all(word in str(caught.value) for word in words), str(caught.value)
+
+
+def test_what_does_not_depend_on_the_change_is_not_computed_again() -> None:
+    first = view_of(State.from_fragment("example=identity"))
+    opened = view_of(State.from_fragment("example=identity&row=1"), first)
+    changed = view_of(State.from_fragment("example=identity&T=2"), opened)
+    assert opened.trace is first.trace and opened.drawn is first.drawn and changed.trace is not first.trace
