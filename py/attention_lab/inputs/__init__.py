@@ -1,0 +1,1 @@
+"""Where Q, K and V come from: text, files, examples, sentences."""

@@ -1,0 +1,95 @@
+"""Reads LaTeX matrices: bmatrix, pmatrix, array, \\frac, \\hline, decimal {,}.
+
+Only what a matrix of numbers needs; any other command is refused.
+"""
+
+from __future__ import annotations
+
+import re
+
+from attention_lab.inputs.cells import ELIDED_HINT, Cell, assemble, from_rows
+from attention_lab.inputs.parsed import Parsed, PasteError, error_at
+from attention_lab.inputs.table import EMPTY_MESSAGE, by_mark
+
+_BEGIN = re.compile(r"\\begin\{([A-Za-z*]+)\}(?:\[[^\]\n]{0,20}\])?(?:\{[^{}\n]{0,200}\})?|\\[pb]?matrix\{")
+_DOTS = re.compile(r"\\[cvdl]?dots\b|\\dots[a-z]?\b|\\iddots\b")
+_FRACTION = re.compile(r"\\[tdc]?frac[ ]?\{[ ]?(-?\d{1,40})[ ]?\}[ ]?\{[ ]?(-?\d{1,40})[ ]?\}|\\[tdc]?frac(\d)(\d)")
+_SPACING = re.compile(r"\\[,;:!> ]|~|\\q?quad\b|\\phantom\{[^{}\n]{0,20}\}|\\(?:left|right|displaystyle|hline|phantom)\b"
+                      r"|\\(?:big|Big|bigg|Bigg)[lr]?\b|\$|\\[\[\]()]|\\(?:top|mid|bottom)rule\b")  # fmt: skip
+_WRAPPER = re.compile(r"\\(?:num|mathrm|mathbf|text|textbf|boldsymbol|color\{[a-z]{1,20}\}|phantom)\{([^{}\n]{0,80})\}")
+_ROW_END = re.compile(r"\\\\(?:\[[^\]\n&]{0,12}\])?")
+_POWER = re.compile(r"[ ]?(?:\\times|\\cdot)[ ]?10[ ]?\^[ ]?(?:\{[ ]?([+-]?\d{1,4})[ ]?\}|(\d))")
+
+
+def looks_like_latex(text: str) -> bool:
+    return "\\begin{" in text or "matrix{" in text or ("\\\\" in text and "&" in text)
+
+
+def read_latex(text: str) -> list[tuple[str, Parsed]]:
+    """Every matrix in the text as ("", Parsed). Raises PasteError."""
+    found = [(match.start(), match.end()) for match in _BEGIN.finditer(text) if _is_matrix(match)]
+    if not found:
+        if "\\begin{" in text:
+            raise error_at(text, text.index("\\begin{"), "NOT_A_MATRIX",
+                           "a matrix environment such as bmatrix was expected.")  # fmt: skip
+        return [("", _body(text, 0, len(text)))]
+    results = []
+    for start, begin in found:
+        plain = not text.startswith("\\begin", start)
+        end = text.find("}" if plain else "\\end{", begin) if not plain else _closing(text, begin)
+        if end < 0:
+            raise error_at(text, start, "UNBALANCED", "this matrix is never closed.")
+        results.append(("", _body(text, begin, end)))
+    return results
+
+
+def _is_matrix(match: re.Match[str]) -> bool:
+    name = match[1]
+    return name is None or name.rstrip("*").endswith("matrix") or name in ("array", "tabular", "cases", "vmatrix")
+
+
+def _closing(text: str, begin: int) -> int:
+    depth = 1
+    for position in range(begin, len(text)):
+        if text[position] == "{":
+            depth += 1
+        elif text[position] == "}":
+            depth -= 1
+            if depth == 0:
+                return position
+    return -1
+
+
+def _body(text: str, begin: int, end: int) -> Parsed:
+    body = text[begin:end]
+    dots = _DOTS.search(body)
+    if dots:
+        raise error_at(text, begin + dots.start(), "ELIDED", f"{ELIDED_HINT}.")
+    decimal_comma = "{,}" in body
+    body = body.replace("{,}", ".  ").replace("\\infty", "inf   ").replace("\\cr", "\\\\ ")
+    body = _POWER.sub(lambda m: f"e{m[1] or m[2]}".ljust(len(m[0])), body)
+    body = _FRACTION.sub(lambda m: f"{m[1] or m[3]}/{m[2] or m[4]}".ljust(len(m[0])), body)
+    body = _WRAPPER.sub(lambda m: m[1].rjust(len(m[0])), body)
+    body = _ROW_END.sub(lambda m: "\0" + " " * (len(m[0]) - 1), body)
+    body = _SPACING.sub(lambda m: " " * len(m[0]), body)
+    rows: list[list[Cell]] = []
+    position = begin
+    split = by_mark("&")
+    for line in body.split("\0"):
+        if line.strip():
+            cells = split((line.replace("\n", " "), position))
+            rows.append([_tidy(cell) for cell in cells])
+        position += len(line) + 1
+    if not rows:
+        raise PasteError(EMPTY_MESSAGE, code="EMPTY")
+    warnings = ["decimal comma detected"] if decimal_comma else []
+    return assemble(text, from_rows(text, rows, warnings))
+
+
+def _tidy(cell: Cell) -> Cell:
+    """Braces around an entry, a space after a sign and spaces left by commands are no part of the number."""
+    bare = cell.text.replace("{", " ").replace("}", " ")
+    parts = bare.split()
+    if len(parts) == 2 and parts[0] in ("-", "+"):
+        return cell._replace(text="".join(parts))
+    return cell._replace(text=" ".join(parts))
