@@ -1,0 +1,44 @@
+"""The command line of `build.py`. Parses, calls the right module, and turns BuildError into plain lines."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from .build import build
+from .console import BuildError, say
+from .serve import serve
+
+DESCRIPTION = "Attention Lab: fetch the pinned runtime, build the page, serve it, test it."
+
+
+def parser() -> argparse.ArgumentParser:
+    """All commands with their options."""
+    top = argparse.ArgumentParser(prog="build.py", description=DESCRIPTION)
+    commands = top.add_subparsers(dest="command", required=True, metavar="serve | build | test")
+    server = commands.add_parser("serve", help="build, serve on this machine and open the page")
+    server.add_argument("--port", type=int, help="the port to use (without it: 8000, or a free one)")
+    server.add_argument("--no-open", action="store_true", help="do not open a browser")
+    commands.add_parser("build", help="write dist/ and dist/attention-lab.html")
+    return top
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one command; the exit code."""
+    options = parser().parse_args(arguments)
+    try:
+        if options.command == "build":
+            build()
+        elif options.command == "serve":
+            serve(build(), options.port, not options.no_open)
+    except BuildError as error:
+        say(f"build.py: {error}")
+        return 1
+    except KeyboardInterrupt:
+        say("Stopped.")
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

