@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
+
 from attention_lab.core import LabError, Options, sinusoidal
 from attention_lab.inputs.spelling import spelling_vectors
 from attention_lab.inputs.tokenize import Tokens, tokenize
 from attention_lab.problem import Problem
-from numpy.typing import NDArray
 
 MAX_TOKENS = 256
 MAX_CHARACTERS = 200_000

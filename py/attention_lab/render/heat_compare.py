@@ -6,6 +6,7 @@ The second setting is the state with a few keys changed, computed in the same wa
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -18,21 +19,6 @@ from attention_lab.state import State
 from numpy.typing import NDArray
 
 Array = NDArray[np.floating[Any]]
-
-CHANGES = ("T", "positions", "causal", "scale", "d", "seed", "softcap", "window", "precision")
-"""Keys that a second setting may change; the sentence stays the same."""
-
-
-def second_state(state: State) -> State:
-    """The state that `compare=` describes: `compare=T%3D0.5` is this state at temperature 0.5."""
-    from urllib.parse import unquote
-
-    pairs = []
-    for part in (state.compare or "").split("&"):
-        key, _, value = part.partition("=")
-        if key in CHANGES:
-            pairs.append((key, unquote(value)))
-    return replace(state.with_values(pairs), compare=None)
 
 
 def setting_words(state: State) -> str:
@@ -55,32 +41,34 @@ def setting_words(state: State) -> str:
     return escape(" · ".join(parts))
 
 
+@lru_cache(maxsize=2)
 def second_view(view: View) -> View:
-    """The second setting computed. Raises LabError."""
+    """The second setting computed, once for each view. Raises LabError."""
     from attention_lab.compute import view_of
 
-    return view_of(second_state(view.state))
+    second = view.state.second()
+    if second is None:
+        raise LabError("There is no second setting.", field="compare")
+    return view_of(second)
 
 
 def compare(
     view: View, rows: tuple[str, ...], labels: tuple[str, ...], selected: int, most_table: int
 ) -> str:
-    """The second setting's heatmap and the row's difference, or why it cannot be computed."""
-    if not view.state.compare:
-        return ""
-    second = second_state(view.state)
+    """The choices of a second setting; below them its heatmap and the row's difference, or why there are none."""
+    second = view.state.second()
+    choices = chooser(view.state)
+    if second is None:
+        return choices
     if second == replace(view.state, compare=None):
-        return (
-            f'<p class="hint">Both settings are the same ({setting_words(second)}): choose another second setting, or change '
-            "this one.</p>"
-        )
+        return choices + f'<p class="hint">Both settings are the same now: {setting_words(second)}.</p>'
     try:
         other = second_view(view)
     except LabError as error:
-        return f'<p class="error" data-error-for="compare">The second setting cannot be computed: {escape(str(error))}</p>'
+        return choices + f'<p class="error">The second setting cannot be computed: {escape(str(error))}</p>'
     first, then = view.slice_trace, other.slice_trace
     if first.weights.shape != then.weights.shape:
-        return '<p class="error" data-error-for="compare">The two settings have different shapes and cannot be compared.</p>'
+        return choices + '<p class="error">The two settings have different shapes and cannot be compared.</p>'
     if max(then.weights.shape) > most_table:
         picture = '<div class="canvas-slot" data-canvas="second"></div>'
     else:
@@ -97,7 +85,7 @@ def compare(
             + "</div>"
         )
     return (
-        f"<h3>Second setting: {setting_words(second)}</h3>{picture}"
+        f"{choices}<h4>Second setting: {setting_words(second)}</h4>{picture}"
         f"{difference(first.weights[selected], then.weights[selected], labels, rows[selected], selected, view.state, second)}"
     )
 

@@ -13,6 +13,7 @@ from attention_lab.explain.likeness import PAIRS, compare_words, conclusion, sen
 from attention_lab.explain.row import row
 from attention_lab.inputs.spelling import spelling_of
 from attention_lab.render.heat_compare import compare, setting_words
+from attention_lab.render.heat_labels import key_labels, query_labels
 from attention_lab.render.heat_row import row_section
 from attention_lab.render.heat_sentence import chips, strip
 from attention_lab.render.heat_table import heat_table, legend
@@ -22,41 +23,37 @@ from attention_lab.render.view import View
 MOST_TABLE = 64
 """Tokens above which the weights are drawn on canvas instead of as a table."""
 
-__all__ = ["key_labels", "query_labels", "render", "selected_row"]
+EXPORTS = (
+    '<p class="export">Save: <button type="button" data-export="svg">Picture (SVG)</button> '
+    '<button type="button" data-export="png">Picture (PNG)</button> '
+    '<button type="button" data-export="csv">Weights (CSV)</button></p>'
+)
+
+__all__ = ["render", "selected_row"]
 
 
 def render(view: View) -> dict[str, str]:
     """Slots of the Heatmap: slot name → inner HTML."""
     trace = view.slice_trace
     rows, columns = query_labels(view), key_labels(view)
+    drawn = view.drawn
+    if "heatmap-table" not in drawn:
+        drawn["heatmap-table"] = picture(view, rows, columns)
+        drawn["heatmap-status"] = status(view)
+        drawn["heatmap-real"] = real_and_standing_in(view)
+        drawn["heatmap-inverse"] = inverse_root(trace)
+        drawn["heatmap-temperature"] = temperature_words(trace)
+        drawn["heatmap-export"] = EXPORTS
     chosen = selected_row(view)
     item = row(view.slice, trace, chosen)
     words = view.slice.key_labels or columns
     name = view.slice.query_labels[chosen] if view.slice.query_labels else rows[chosen]
-    return {
+    return drawn | {
         "heatmap-chips": chips(words, chosen) if view.state.text is not None else "",
-        "heatmap-status": status(view),
-        "heatmap-table": picture(view, rows, columns),
         "heatmap-strip": strip(words, item.weights, item.masked, chosen) if len(rows) == len(columns) else "",
         "heatmap-row": row_section(item, columns, name, view.state.scale, view.state.T),
         "heatmap-compare": compare(view, rows, columns, chosen, MOST_TABLE),
-        "heatmap-real": real_and_standing_in(view),
-        "heatmap-temperature": temperature_words(trace),
     }
-
-
-def key_labels(view: View) -> tuple[str, ...]:
-    """`8 cat` for each key; plain text."""
-    names = view.slice.key_labels
-    count = view.slice_trace.scores.shape[-1]
-    return tuple(f"{j} {names[j]}" for j in range(count)) if names else tuple(f"k{j}" for j in range(count))
-
-
-def query_labels(view: View) -> tuple[str, ...]:
-    """`8 cat` for each query; plain text."""
-    names = view.slice.query_labels
-    count = view.slice_trace.scores.shape[-2]
-    return tuple(f"{i} {names[i]}" for i in range(count)) if names else tuple(f"q{i}" for i in range(count))
 
 
 def selected_row(view: View) -> int:
@@ -102,6 +99,11 @@ def picture(view: View, rows: tuple[str, ...], columns: tuple[str, ...]) -> str:
         )
     table = heat_table(trace.weights, trace.mask, rows, columns, caption=caption)
     return f'<div class="scroll heat-scroll">{table}</div>{legend()}'
+
+
+def inverse_root(trace: Trace) -> str:
+    """`1/√d = 0.1768`."""
+    return f"1/√d = {1 / math.sqrt(trace.q.shape[-1]):.4f}"
 
 
 def temperature_words(trace: Trace) -> str:

@@ -1,0 +1,184 @@
+"""What the canvas of a large matrix shows: pixels, labels, and the 16×16 table around the cursor.
+
+Arrays in, bytes and HTML out; page/canvas.py does the drawing. Does not compute attention.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from html import unescape
+from typing import Any
+
+import numpy as np
+from attention_lab.core import LabError
+from attention_lab.render import cividis
+from attention_lab.render.heat_compare import second_view
+from attention_lab.render.heat_labels import key_labels, query_labels
+from attention_lab.render.heat_table import MASKED_TEXT, short_label
+from attention_lab.render.html import escape, formatter, shade
+from attention_lab.render.view import View
+from numpy.typing import NDArray
+
+WINDOW = 16
+"""Rows and columns of the moving table."""
+
+
+@dataclass(frozen=True, eq=False)
+class Picture:
+    """A matrix ready for the canvas: values (n, m), visible, the ramp level of each cell, and plain labels."""
+
+    name: str
+    values: NDArray[np.floating[Any]]
+    visible: NDArray[np.bool_]
+    levels: NDArray[np.uint8]
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    decimals: int | str
+    first: int
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.values.shape[0], self.values.shape[1]
+
+
+def picture_of(view: View, name: str) -> Picture:
+    """The matrix that `<div data-canvas="name">` stands for: a stage, or "second" for the compared setting.
+
+    Weights are coloured by √weight from 0 to 1, anything else from its smallest to its largest finite value.
+    Raises LabError when the view has no such matrix.
+    """
+    from attention_lab.explain.stages import stages
+
+    trace = second_view(view).slice_trace if name == "second" else view.slice_trace
+    stage = "weights" if name == "second" else name
+    tables = {item.name: item.array for item in stages(trace)} | {"q": trace.q, "k": trace.k, "v": trace.v}
+    if stage not in tables:
+        raise LabError(f"There is no matrix “{name}” to draw: expected one of {', '.join(tables)}.")
+    values = tables[stage]
+    hidden = stage in ("weights", "masked")
+    visible = trace.mask if hidden else np.ones(values.shape, dtype=np.bool_)
+    levels = shade(values) if stage == "weights" else _linear(values, visible)
+    rows, columns = _labels(view, stage, values.shape)
+    decimals: int | str = 2 if view.state.lab == "heatmap" else view.state.decimals
+    return Picture(name, values, visible, levels.astype(np.uint8), rows, columns, decimals, view.first)
+
+
+def _linear(values: NDArray[np.floating[Any]], visible: NDArray[np.bool_]) -> NDArray[Any]:
+    usable = visible & np.isfinite(values)
+    if not usable.any():
+        return np.zeros(values.shape)
+    low, high = float(values[usable].min()), float(values[usable].max())
+    with np.errstate(all="ignore"):
+        scaled = (np.clip(values, low, high) - low) / ((high - low) or 1.0) * cividis.LEVELS
+    return np.asarray(np.rint(np.nan_to_num(scaled)))
+
+
+def _labels(view: View, stage: str, shape: tuple[int, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    if view.state.lab == "heatmap":
+        return query_labels(view), key_labels(view)
+    dims = view.dim_names(shape[1])
+    rows = view.key_names() if stage in ("k", "v") else view.query_names()
+    columns = dims if stage in ("q", "k", "v", "output") else view.key_names()
+    return tuple(map(unescape, rows)), tuple(map(unescape, columns))
+
+
+@lru_cache(maxsize=1)
+def _lookup() -> NDArray[np.uint8]:
+    """(levels + 1, 4) red, green, blue, alpha of each level; one more entry that is transparent, for masked cells."""
+    colours = [(*cividis.colour(level / cividis.LEVELS), 255) for level in range(cividis.LEVELS + 1)]
+    return np.array([*colours, (0, 0, 0, 0)], dtype=np.uint8)
+
+
+def pixels(picture: Picture) -> NDArray[np.uint8]:
+    """(n, m, 4) one RGBA pixel for each cell; masked cells are transparent so that their pattern shows through."""
+    return _lookup()[np.where(picture.visible, picture.levels, cividis.LEVELS + 1)]
+
+
+def frame(name: str, n: int, m: int) -> str:
+    """The canvas with its buttons, and the places for the reading line and the moving table."""
+    label = f"Heatmap of {n} rows and {m} columns. Arrow keys move the cursor, plus and minus zoom, 0 shows all, Enter opens the row."
+    return (
+        '<p class="canvas-tools"><button type="button" data-zoom="in">Zoom in</button> '
+        '<button type="button" data-zoom="out">Zoom out</button> <button type="button" data-zoom="fit">Whole picture</button> '
+        '<span class="quiet">Point, or click in and use the arrow keys; drag to pan; + and − zoom, also Ctrl and the wheel.</span></p>'
+        f'<canvas tabindex="0" role="application" aria-roledescription="heatmap" aria-label="{label}"></canvas>'
+        f'<p class="canvas-reading" aria-live="polite"></p><div class="scroll canvas-window" data-window="{name}"></div>'
+    )
+
+
+def span(at: int, count: int) -> tuple[int, int]:
+    """The at most 16 indices around `at`: span(0, 100) -> (0, 16)."""
+    start = max(0, min(at - WINDOW // 2, count - WINDOW))
+    return start, min(count, start + WINDOW)
+
+
+def reading(picture: Picture, i: int, j: int) -> str:
+    """The cell under the cursor in words, with its exact value."""
+    row, column = picture.rows[i], picture.columns[j]
+    if not picture.visible[i, j]:
+        return (
+            f"{row} → {column}: masked, exactly 0"
+            if picture.name != "masked"
+            else f"{row} → {column}: masked, −∞"
+        )
+    value = float(picture.values[i, j])
+    return f"{row} → {column}: {formatter('exact')(value)}"
+
+
+def neighbourhood(picture: Picture, i: int, j: int, selected: int | None = None) -> str:
+    """The table of up to 16×16 cells around row i and column j; `selected` is the open row."""
+    n, m = picture.shape
+    (top, bottom), (left, right) = span(i, n), span(j, m)
+    write = formatter(picture.decimals)
+    stage = "weights" if picture.name == "second" else picture.name
+    attribute = "data-second" if picture.name == "second" else "data-stage"
+    head = "".join(f'<th scope="col">{short_label(label)}</th>' for label in picture.columns[left:right])
+    values = picture.values[top:bottom, left:right].tolist()
+    visible = picture.visible[top:bottom, left:right].tolist()
+    levels = picture.levels[top:bottom, left:right].tolist()
+    hidden_text, hidden_value = ("−∞", "-inf") if stage == "masked" else (MASKED_TEXT, "0.0")
+    lines = []
+    for r in range(bottom - top):
+        cells = []
+        for c in range(right - left):
+            at = f'data-i="{top + r}" data-j="{left + c}"'
+            here = " here" if (top + r, left + c) == (i, j) else ""
+            if visible[r][c]:
+                x = values[r][c]
+                cells.append(f'<td {at} data-value="{x!r}" class="n w{levels[r][c]}{here}">{write(x)}</td>')
+            else:
+                cells.append(
+                    f'<td {at} data-value="{hidden_value}" data-masked class="n masked{here}">{hidden_text}</td>'
+                )
+        name = short_label(picture.rows[top + r])
+        opened = top + r == selected
+        button = (
+            f'<button type="button" class="row-name" data-set="row={top + r}" '
+            f'aria-pressed="{"true" if opened else "false"}">{name}</button>'
+        )
+        mark = ' class="selected"' if opened else ""
+        lines.append(f'<tr{mark}><th scope="row">{button}</th>{"".join(cells)}</tr>')
+    f = picture.first
+    return (
+        f'<table class="stage heat" {attribute}="{escape(stage)}"><caption>Rows {top + f}–{bottom - 1 + f} and columns '
+        f'{left + f}–{right - 1 + f} of {n} × {m}</caption><thead><tr><td class="corner"></td>{head}</tr></thead>'
+        f"<tbody>{''.join(lines)}</tbody></table>"
+    )
+
+
+def tick_step(cell: float, least: float, count: int) -> int:
+    """Every how many rows a label fits: the smallest power of two with step · cell ≥ least."""
+    step = 1
+    while step * cell < least and step < count:
+        step *= 2
+    return step
+
+
+def tick_text(labels: Sequence[str], at: int, step: int, first: int) -> str:
+    """The label itself when every row has one, else its index."""
+    if step > 1:
+        return str(at + first)
+    label = labels[at]
+    return label if len(label) <= 10 else label[:9] + "…"
