@@ -52,6 +52,29 @@ def second_view(view: View) -> View:
     return view_of(second)
 
 
+def chooser(state: State) -> str:
+    """Buttons that put a second setting beside this one, each differing in one thing."""
+    from urllib.parse import quote
+
+    cooler = "T=1" if state.T == 0.5 else "T=0.5"
+    placed, causal, scaled = bool(state.positions), state.causal is not None, state.scale != "none"
+    choices = (
+        (cooler, cooler.replace("=", " = ")),
+        ("positions=", "without positions") if placed else ("positions=sinusoidal", "with positions"),
+        ("causal=", "not causal") if causal else ("causal=top-left", "causal"),
+        ("scale=none", "not scaled") if scaled else ("scale=sqrt_dk", "scaled by √d"),
+    )
+    buttons = "".join(
+        f'<button type="button" data-set="compare={quote(value)}" '
+        f'aria-pressed="{"true" if state.compare == value else "false"}">{text}</button> '
+        for value, text in choices
+    )
+    stop = '<button type="button" data-set="compare=">Stop comparing</button>' if state.compare else ""
+    return (
+        f'<h3>Compare two settings</h3><p class="compare-choices">Beside this one, the same with: {buttons}{stop}</p>'
+    )
+
+
 def compare(
     view: View, rows: tuple[str, ...], labels: tuple[str, ...], selected: int, most_table: int
 ) -> str:
