@@ -5,19 +5,22 @@ Arithmetic, parsing and drawing live elsewhere; this decides when they run and k
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attention_lab.compute import shapes_of, view_of
 from attention_lab.core import LabError
 from attention_lab.explain.cell import cell, regions_to_selectors
 from attention_lab.page import form
 from attention_lab.page.grid import Grids
-from attention_lab.page.dom import JsException, LiveSheet, Once, by_id, console, document, every, on, one, root, window
+from attention_lab.page.dom import JsException, LiveSheet, Once, by_id, console, data, document, every, on, one, root, window
 from attention_lab.page.history import History
 from attention_lab.render.calculator import copied
 from attention_lab.render.page import example_state, lesson, render
 from attention_lab.render.view import View
 from attention_lab.state import State
+
+if TYPE_CHECKING:
+    from attention_lab.page.heatmap import HeatmapPage
 
 PACK_ABOVE = 4000
 ARROWS = {"ArrowUp": (-1, 0), "ArrowDown": (1, 0), "ArrowLeft": (0, -1), "ArrowRight": (0, 1)}
@@ -35,6 +38,7 @@ class App:
         self.history = History()
         self.highlight = LiveSheet()
         self.pointed: tuple[str, int, int] | None = None
+        self.heatmap: HeatmapPage | None = None
         self.next_edit = Once(self._apply_edit)
         self.next_point = Once(self._show_cell)
         self.save = Once(self._save_link, delay=200)
@@ -42,7 +46,7 @@ class App:
     def start(self) -> None:
         """Take over from the prerendered page: keep what the reader did meanwhile, and compute."""
         self.state = State.from_fragment(str(window.location.hash))
-        touched = root.dataset.touched
+        touched = data(root, "touched")
         form_element = by_id("lab-form")
         if touched:
             self.edited = str(touched)
@@ -109,16 +113,16 @@ class App:
             return
         setter = target.closest("[data-set]")
         if setter:
-            self.go(self.state.with_values(_pairs(str(setter.dataset.set))), push=not setter.hasAttribute("data-key"))
+            self.go(self.state.with_values(_pairs(str(data(setter, "set")))), push=not setter.hasAttribute("data-key"))
             return
         link = target.closest("[data-lab-link]")
         if link and not (event.ctrlKey or event.metaKey or event.shiftKey):
             event.preventDefault()
-            self._open_lab(str(link.dataset.labLink))
+            self._open_lab(str(data(link, "lab-link")))
             return
         action = target.closest("[data-action]")
         if action:
-            self._act(str(action.dataset.action))
+            self._act(str(data(action, "action")))
         elif target.id == "copy-link":
             self._copy(str(window.location.href).split("#")[0] + "#" + self.state.to_fragment(PACK_ABOVE))
         elif target.id == "report":
@@ -172,7 +176,7 @@ class App:
 
     def _move_cell(self, cell_element: Any, down: int, right: int) -> None:
         table = cell_element.closest("table")
-        i, j = int(cell_element.dataset.i or 0) + down, int(cell_element.dataset.j or 0) + right
+        i, j = int(data(cell_element, "i") or 0) + down, int(data(cell_element, "j") or 0) + right
         there = table.querySelector(f'td[data-i="{i}"][data-j="{j}"]')
         if there:
             cell_element.tabIndex = -1
@@ -183,7 +187,7 @@ class App:
         target = event.target
         found = target.closest("table[data-stage] td[data-i]") if getattr(target, "closest", None) else None
         if found:
-            place = (str(found.closest("table").dataset.stage), int(found.dataset.i), int(found.dataset.j))
+            place = (str(data(found.closest("table"), "stage")), int(data(found, "i")), int(data(found, "j")))
             if place != self.pointed:
                 self.pointed = place
                 self.next_point()
@@ -208,7 +212,7 @@ class App:
         else:
             root.removeAttribute("data-embed")
         for link in every("[data-lab-link]"):
-            if link.dataset.labLink == self.state.lab and not link.closest("h1"):
+            if data(link, "lab-link") == self.state.lab and not link.closest("h1"):
                 link.setAttribute("aria-current", "page")
             else:
                 link.removeAttribute("aria-current")
@@ -221,6 +225,7 @@ class App:
             slots["lesson"] = lesson(self.state)
             self._write(slots)
             self._mark_row(self.state.lab)
+            self._draw_rest(self.view)
             fresh = True
         except LabError as error:
             errors[error.field or "link"] = str(error)
@@ -257,9 +262,22 @@ class App:
             element.closest("tr").classList.remove("selected")
         opened = one(f'[data-lab-panel="{lab}"] table[data-row-trace]')
         if opened:
-            for element in every(f'[data-lab-panel="{lab}"] .row-name[data-set="row={opened.dataset.i}"]'):
+            for element in every(f'[data-lab-panel="{lab}"] .row-name[data-set="row={data(opened, "i")}"]'):
                 element.setAttribute("aria-pressed", "true")
                 element.closest("tr").classList.add("selected")
+
+    def _draw_rest(self, view: View) -> None:
+        """What HTML alone cannot do; its code loads when a lab first needs it."""
+        if self.state.lab == "heatmap":
+            if self.heatmap is None:
+                from attention_lab.page.heatmap import HeatmapPage
+
+                self.heatmap = HeatmapPage(self)
+            self.heatmap.show()
+        elif one(f'[data-lab-panel="{self.state.lab}"] [data-canvas]'):
+            from attention_lab.page.canvas import show_canvases
+
+            show_canvases(view, lambda i: self.go(self.state.with_values({"row": str(i)}), push=False), self.state.row)
 
     def _mark_stale(self, stale: bool) -> None:
         results, note = by_id("results"), by_id("stale-note")
@@ -285,7 +303,7 @@ class App:
                 css += f"{','.join(selectors)}{{{STYLES[style]}}}\n"
         css += f'[data-stage="{stage}"] td[data-i="{i}"][data-j="{j}"]{{{STYLES["here"]}}}'
         self.highlight.show(css)
-        place = by_id("cell-formula")
+        place = one(f'[data-lab-panel="{self.state.lab}"] .cell-formula')
         if place:
             place.textContent = story.text
 
@@ -349,9 +367,9 @@ def _focus_key() -> str | None:
     active = document.activeElement
     if not active or not active.closest("[data-slot]"):
         return None
-    if active.dataset.set:
-        return f'[data-set="{active.dataset.set}"]'
+    if data(active, "set"):
+        return f'[data-set="{data(active, "set")}"]'
     table = active.closest("table[data-stage]")
-    if table and active.dataset.i:
-        return f'table[data-stage="{table.dataset.stage}"] td[data-i="{active.dataset.i}"][data-j="{active.dataset.j}"]'
+    if table and data(active, "i"):
+        return f'table[data-stage="{data(table, "stage")}"] td[data-i="{data(active, "i")}"][data-j="{data(active, "j")}"]'
     return f"#{active.id}" if active.id else None

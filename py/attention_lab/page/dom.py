@@ -13,7 +13,7 @@ from pyodide.ffi import JsException, create_proxy, to_js  # type: ignore[import-
 
 root = document.documentElement
 
-__all__ = ["JsException", "by_id", "console", "document", "every", "in_frame", "later", "one", "on", "root", "window"]
+__all__ = ["JsException", "by_id", "console", "data", "document", "every", "form_pairs", "on", "one", "root", "window"]
 
 
 def by_id(name: str) -> Any:
@@ -27,6 +27,12 @@ def one(selector: str) -> Any:
 def every(selector: str) -> Iterable[Any]:
     found: Iterable[Any] = document.querySelectorAll(selector)
     return found
+
+
+def data(element: Any, name: str) -> str | None:
+    """The element's `data-name`, or None: `data(row, "lab-link")`."""
+    value = element.getAttribute(f"data-{name}")
+    return value if isinstance(value, str) else None  # an absent attribute is JavaScript's null, not None
 
 
 def on(target: Any, event: str, handler: Callable[[Any], object], passive: bool = False) -> None:

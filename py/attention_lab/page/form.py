@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from attention_lab.page.dom import by_id, document, every, form_pairs, one
+from attention_lab.page.dom import by_id, data, document, every, form_pairs, one
 from attention_lab.render.page import default_text, form_values
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def show_errors(errors: dict[str, str]) -> None:
     """Put each message beside the field of that name; clear all others. Messages without a place go to the top."""
     placed = set()
     for place in every("[data-error-for]"):
-        name = place.dataset.errorFor
+        name = data(place, "error-for")
         message = errors.get(name, "")
         if message:
             placed.add(name)
@@ -95,4 +95,4 @@ def show_errors(errors: dict[str, str]) -> None:
 def show_shapes(shapes: dict[str, str]) -> None:
     """The live shape badges of the matrix boxes."""
     for badge in every("[data-shape-of]"):
-        badge.textContent = shapes.get(badge.dataset.shapeOf, "")
+        badge.textContent = shapes.get(data(badge, "shape-of"), "")

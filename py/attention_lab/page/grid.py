@@ -10,7 +10,7 @@ from typing import Any
 
 from attention_lab.core import LabError
 from attention_lab.inputs.paste import format_matrix, parse_matrix
-from attention_lab.page.dom import by_id, every, on, one
+from attention_lab.page.dom import by_id, data, every, on, one
 from attention_lab.render.grid import MOST_CELLS, grid
 
 Cells = list[list[str]]
@@ -58,7 +58,7 @@ class Grids:
     def _cells(self, name: str) -> Cells:
         cells: Cells = []
         for element in every(f'input[data-grid="{name}"]'):
-            if int(element.dataset.c) == 0:
+            if int(data(element, "c")) == 0:
                 cells.append([])
             cells[-1].append(str(element.value).strip())
         return cells
@@ -70,7 +70,7 @@ class Grids:
     def _on_click(self, event: Any) -> None:
         toggle = event.target.closest("[data-grid-toggle]")
         if toggle:
-            name = str(toggle.dataset.gridToggle)
+            name = str(data(toggle, "grid-toggle"))
             opened = name not in self._open
             (self._open.add if opened else self._open.discard)(name)
             toggle.setAttribute("aria-expanded", "true" if opened else "false")
@@ -80,7 +80,7 @@ class Grids:
             return
         change = event.target.closest("[data-grid-change]")
         if change:
-            name, what = str(change.dataset.gridChange).split(" ")
+            name, what = str(data(change, "grid-change")).split(" ")
             self._resize(name, what)
             again = one(f'[data-grid-change="{name} {what}"]')
             if again:
@@ -101,14 +101,14 @@ class Grids:
         self._store(name, cells)
 
     def _on_input(self, event: Any) -> None:
-        name = event.target.dataset.grid
+        name = data(event.target, "grid")
         if name:
             event.stopPropagation()
             self._store(str(name), self._cells(str(name)))
 
     def _on_key(self, event: Any) -> None:
         target, key = event.target, str(event.key)
-        if not target.dataset.grid or key not in MOVES or event.isComposing:
+        if not data(target, "grid") or key not in MOVES or event.isComposing:
             return
         if key == "ArrowLeft" and (target.selectionStart or target.selectionEnd):
             return
@@ -116,7 +116,7 @@ class Grids:
             return
         event.preventDefault()  # Enter must not submit, arrows must not scroll
         down, right = MOVES[key]
-        self._focus(str(target.dataset.grid), int(target.dataset.r) + down, int(target.dataset.c) + right)
+        self._focus(str(data(target, "grid")), int(data(target, "r")) + down, int(data(target, "c")) + right)
 
     def _focus(self, name: str, i: int, j: int) -> None:
         there = one(f'input[data-grid="{name}"][data-r="{i}"][data-c="{j}"]')
@@ -125,7 +125,7 @@ class Grids:
             there.select()
 
     def _on_paste(self, event: Any) -> None:
-        name = event.target.dataset.grid
+        name = data(event.target, "grid")
         text = str(event.clipboardData.getData("text/plain")) if name and event.clipboardData else ""
         if not name or len(text.split()) < 2:
             return  # a single number goes into the cell as usual
@@ -137,7 +137,7 @@ class Grids:
             self._say(name, f"The pasted block was left out: {error}")
             return
         cells = self._cells(name)
-        top, left = int(event.target.dataset.r), int(event.target.dataset.c)
+        top, left = int(data(event.target, "r")), int(data(event.target, "c"))
         rows, columns = max(len(cells), top + len(block)), max(len(cells[0]), left + len(block[0]))
         if max(rows, columns) > MOST_CELLS:
             self._say(

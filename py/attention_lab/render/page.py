@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
+from attention_lab import __version__
 from attention_lab.compute import view_of
 from attention_lab.inputs.examples import Example, load
 from attention_lab.inputs.paste import format_matrix
@@ -15,8 +16,11 @@ from attention_lab.render.html import escape
 from attention_lab.render.view import View
 from attention_lab.state import DEFAULTS, State
 
+CROSS_CHECKED = "29 November 2026, against PyTorch 2.13.0 and ONNX 1.23.2"
+"""When the cross-checks of tests/unit/core last passed, and against what; shown in the footer."""
 VIEWS = {
     "calculator": "attention_lab.render.calculator",
+    "heatmap": "attention_lab.render.heatmap",
 }
 DEFAULT_VALUES = {
     key: value for key, value in (("scale", "sqrt_dk"), ("T", "1"), ("decimals", "4"), ("empty", ""), ("causal", ""))
@@ -80,6 +84,8 @@ def prerender() -> dict[str, str]:
     )
     slots["lesson"] = lesson(opening)
     slots["prose"] = prose()
+    slots["version"] = escape(__version__)
+    slots["cross-checked"] = CROSS_CHECKED
     ready = {}
     for example in load().calculator:
         state = example_state(example.name)
