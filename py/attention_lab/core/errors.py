@@ -1,17 +1,13 @@
 """The one family of errors a reader can meet. A message says what was expected, what came, and where.
 
-Does not: cover programming mistakes inside this package; those raise Python's own errors.
+Does not: cover programming mistakes; those raise Python's own errors.
 """
 
 from __future__ import annotations
 
 
 class LabError(ValueError):
-    """Something the reader gave cannot be used.
-
-    `field` is the key of the form field and URL fragment that caused it ("q", "keep", "T", …), or None
-    when no single field did.
-    """
+    """Something given cannot be used; `field` is the form field and fragment key that caused it, or None."""
 
     def __init__(self, message: str, field: str | None = None) -> None:
         super().__init__(message)
@@ -23,7 +19,7 @@ class ShapeError(LabError):
 
 
 class DtypeError(LabError):
-    """An array whose entries are not of the kind needed (real numbers, or booleans for a mask)."""
+    """Entries of the wrong kind: not real numbers, or not booleans for a mask."""
 
 
 class OptionError(LabError):
@@ -35,7 +31,7 @@ class LimitError(LabError):
 
 
 class OverflowLabError(LabError):
-    """Finite inputs gave a number too large for the precision; `cell` is its index, counted from 0."""
+    """Finite inputs gave a number too large for the precision, at index `cell`, counted from 0."""
 
     def __init__(self, message: str, field: str | None = None, cell: tuple[int, ...] = ()) -> None:
         super().__init__(message, field)

@@ -43,16 +43,14 @@ def scores_shape(q: Floats, k: Floats, v: Floats) -> tuple[int, ...]:
         try:
             leading = np.broadcast_shapes(leading, own)
         except ValueError:
-            raise ShapeError(
-                f"the leading axes of {name.upper()} {array.shape[:-2]} do not fit {leading}: each must be "
-                "equal or 1, and key/value heads may divide the query heads",
-                name,
-            ) from None
+            got = f"{name.upper()} has leading axes {array.shape[:-2]}"
+            expected = f"{leading}: each equal or 1, but key/value heads may divide query heads"
+            raise ShapeError(f"{got}, expected {expected}", name) from None
     return (*leading, q.shape[-2], k.shape[-2])
 
 
 def broadcast(array: Floats, q_leading: tuple[int, ...], leading: tuple[int, ...]) -> Floats:
-    """`array` with the leading axes of the scores; key/value head h serves query heads h·r to (h + 1)·r − 1."""
+    """`array` with the leading axes of the scores; key/value head h serves query heads h·r to (h+1)·r − 1."""
     own = array.shape[:-2]
     repeated = _repeated(own, q_leading)
     if repeated != own:
@@ -62,6 +60,6 @@ def broadcast(array: Floats, q_leading: tuple[int, ...], leading: tuple[int, ...
 
 def _repeated(own: tuple[int, ...], q_leading: tuple[int, ...]) -> tuple[int, ...]:
     """The leading axes after key/value heads that divide the query heads are repeated."""
-    if own and q_leading and own[-1] < q_leading[-1] and q_leading[-1] % own[-1] == 0:
+    if own and q_leading and 1 < own[-1] < q_leading[-1] and q_leading[-1] % own[-1] == 0:
         return (*own[:-1], q_leading[-1])
     return own

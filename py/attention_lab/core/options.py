@@ -1,21 +1,19 @@
 """Options: every setting of one attention computation, checked once and then immutable.
 
-Does not: look at any array; what depends on shapes (lengths, broadcasting) is checked in attend().
+Does not: look at arrays; what depends on shapes (lengths, broadcasting) is checked in attend().
 """
 
 from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Iterable
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Any, Literal, get_args
 
 from .errors import OptionError
 
-Scale = Literal["sqrt_dk", "none"] | float
 Causal = Literal["top-left", "bottom-right"] | int | None
-Window = tuple[int | None, int | None] | None
 EmptyRow = Literal["zero", "nan", "uniform"]
 Precision = Literal["float64", "float32", "float16", "bfloat16"]
 
@@ -37,119 +35,100 @@ class Options:
     precision    "float64", or "float32", "float16", "bfloat16": inputs, weights and output are rounded
                  to it, everything between is float32
 
-    Raises OptionError with `field` = the fragment key (scale, T, softcap, causal, window, lengths,
-    heads, empty, precision).
+    Raises OptionError; its `field` is the fragment key: T for temperature, empty for empty_row.
     """
 
-    scale: Scale = "sqrt_dk"
+    scale: Literal["sqrt_dk", "none"] | float = "sqrt_dk"
     temperature: float = 1.0
     softcap: float | None = None
     causal: Causal = None
-    window: Window = None
+    window: tuple[int | None, int | None] | None = None
     lengths: tuple[int, ...] | None = None
     heads: tuple[int, int] | None = None
     empty_row: EmptyRow = "zero"
     precision: Precision = "float64"
 
     def __post_init__(self) -> None:
-        checked = {
-            "scale": self.scale
-            if _word(self.scale, ("sqrt_dk", "none"))
-            else _number(self.scale, "scale", 'scale must be "sqrt_dk", "none" or a finite number'),
-            "temperature": _positive(self.temperature, "T", "the temperature T must be a number above 0"),
-            "softcap": None
-            if self.softcap is None
-            else _positive(self.softcap, "softcap", "softcap must be a number above 0, or None for no cap"),
-            "causal": _causal(self.causal),
-            "window": _window(self.window),
-            "lengths": _lengths(self.lengths),
-            "heads": _heads(self.heads),
-        }
-        for name, value in checked.items():
-            object.__setattr__(self, name, value)
-        for name, key, words in (
-            ("empty_row", "empty", get_args(EmptyRow)),
-            ("precision", "precision", get_args(Precision)),
-        ):
-            if not _word(getattr(self, name), words):
-                raise OptionError(
-                    f"{name} must be one of {', '.join(words)}; got {getattr(self, name)!r}", key
-                )
+        for name, key, expected, parse in _SETTINGS:
+            value = getattr(self, name)
+            try:
+                object.__setattr__(self, name, parse(value))
+            except (TypeError, ValueError, OverflowError):
+                raise OptionError(f"{name} must be {expected}; got {value!r:.60}", key) from None
+
+    @classmethod
+    def for_framework(cls, framework: str, *, causal: Any = False, **settings: Any) -> Options:
+        """A framework's default scale and empty rows; causal=True aligns as its causal switch does.
+
+        Options.for_framework("mlx", causal=True) → causal "bottom-right", empty_row "uniform". Other settings
+        as in Options. The ids and their facts are in conventions.json.
+        """
+        from .conventions import options_for
+
+        return options_for(framework, causal=causal, **settings)
 
 
-def _word(value: Any, words: tuple[str, ...]) -> bool:
-    return isinstance(value, str) and value in words
+def _one_of(*words: str, other: Any = None) -> Any:
+    """A parser that lets these words through and leaves the rest to the parser `other`."""
+
+    def parse(value: Any) -> Any:
+        if isinstance(value, str) and value in words:
+            return value
+        return other(value)  # None is no parser: a TypeError
+
+    return parse
 
 
-def _number(value: Any, field: str, expected: str) -> float:
-    try:
-        number = math.nan if isinstance(value, (bool, str, bytes)) else float(value)
-    except (TypeError, ValueError, OverflowError):
-        number = math.nan
-    if not math.isfinite(number):
-        raise OptionError(f"{expected}; got {value!r}", field)
-    return number
+def _optional(parse: Any) -> Any:
+    return lambda value: None if value is None else parse(value)
 
 
-def _positive(value: Any, field: str, expected: str) -> float:
-    number = _number(value, field, expected)
-    if number <= 0:
-        raise OptionError(f"{expected}; got {value!r}", field)
-    return number
+def _real(value: Any) -> float:
+    if isinstance(value, (bool, str, bytes)) or not math.isfinite(value):
+        raise ValueError
+    return float(value)
 
 
-def _whole(value: Any, field: str, expected: str, least: int | None = None) -> int:
-    try:
-        if isinstance(value, bool):
-            raise TypeError
-        number = operator.index(value)
-    except TypeError:
-        raise OptionError(f"{expected}; got {value!r}", field) from None
-    if least is not None and number < least:
-        raise OptionError(f"{expected}; got {value!r}", field)
-    return number
+def _above_0(value: Any) -> float:
+    if _real(value) <= 0:
+        raise ValueError
+    return float(value)
 
 
-def _items(value: Any, field: str, expected: str, count: int | None = None) -> tuple[Any, ...]:
-    try:
-        items = () if isinstance(value, (str, bytes)) else tuple(value)
-    except TypeError:
-        items = ()
-    if not items or (count is not None and len(items) != count):
-        raise OptionError(f"{expected}; got {value!r}", field)
-    return items
+def _whole(value: Any, least: int = -(2**31)) -> int:
+    if isinstance(value, bool) or not least <= operator.index(value) <= 2**31:
+        raise ValueError
+    return operator.index(value)
 
 
-def _causal(value: Any) -> Causal:
-    if value is None or _word(value, ("top-left", "bottom-right")):
-        return value  # type: ignore[no-any-return]
-    return _whole(value, "causal", 'causal must be None, "top-left", "bottom-right" or a whole offset')
+def _window(value: Any) -> tuple[Any, ...]:
+    left, right = value
+    return tuple(None if side is None else _whole(side, 0) for side in (left, right))
 
 
-def _window(value: Any) -> Window:
-    if value is None:
-        return None
-    expected = "window must be (left, right): how many keys on each side, 0 or more, None for an open side"
-    left, right = _items(value, "window", expected, 2)
-    return (
-        None if left is None else _whole(left, "window", expected, 0),
-        None if right is None else _whole(right, "window", expected, 0),
-    )
+def _lengths(value: Any) -> tuple[int, ...]:
+    items = tuple(value) if isinstance(value, Iterable) else (value,)
+    if not items:
+        raise ValueError
+    return tuple(_whole(item, 0) for item in items)
 
 
-def _lengths(value: Any) -> tuple[int, ...] | None:
-    if value is None:
-        return None
-    expected = "lengths must be the number of valid keys of each batch entry, whole and 0 or more"
-    items = (value,) if isinstance(value, Integral) else _items(value, "lengths", expected)
-    return tuple(_whole(item, "lengths", expected, 0) for item in items)
+def _heads(value: Any) -> tuple[int, int]:
+    queries, keys = (_whole(item, 1) for item in value)
+    if queries % keys:
+        raise ValueError
+    return queries, keys
 
 
-def _heads(value: Any) -> tuple[int, int] | None:
-    if value is None:
-        return None
-    expected = "heads must be (query heads, key/value heads), both 1 or more, the second dividing the first"
-    q_heads, kv_heads = (_whole(item, "heads", expected, 1) for item in _items(value, "heads", expected, 2))
-    if q_heads % kv_heads:
-        raise OptionError(f"{expected}; got {value!r}", "heads")
-    return q_heads, kv_heads
+_SETTINGS: tuple[tuple[str, str, str, Any], ...] = (
+    ("scale", "scale", '"sqrt_dk", "none" or a finite number', _one_of("sqrt_dk", "none", other=_real)),
+    ("temperature", "T", "a finite number above 0", _above_0),
+    ("softcap", "softcap", "a finite number above 0, or None for no cap", _optional(_above_0)),
+    ("causal", "causal", 'None, "top-left", "bottom-right" or a whole offset',
+     _optional(_one_of("top-left", "bottom-right", other=_whole))),
+    ("window", "window", "(left, right): whole, 0 or more, None for an open side", _optional(_window)),
+    ("lengths", "lengths", "the valid keys of each batch entry, whole, 0 or more", _optional(_lengths)),
+    ("heads", "heads", "(query heads, key/value heads), the second dividing the first", _optional(_heads)),
+    ("empty_row", "empty", '"zero", "nan" or "uniform"', _one_of(*get_args(EmptyRow))),
+    ("precision", "precision", f"one of {', '.join(get_args(Precision))}", _one_of(*get_args(Precision))),
+)  # fmt: skip

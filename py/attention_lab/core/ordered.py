@@ -1,7 +1,7 @@
 """Products and sums whose result for one row does not depend on what is masked in it.
 
-A BLAS product groups its terms by the shape of the whole matrix, so dropping masked keys changes last bits. Up to
-KEYS keys every sum here runs strictly in order; above, `einsum` and prefix sums, which agree within 1e-15 relative.
+A BLAS product groups its terms by the shape of the whole matrix, so dropping masked keys changes last bits.
+Up to KEYS keys all sums here run strictly in order; above, by `einsum`, which agrees within 1e-15 relative.
 Does not: know about masks. A masked weight is 0.0, and adding 0.0 in order changes nothing.
 """
 
@@ -48,7 +48,7 @@ def mix(weights: Floats, v: Floats) -> Floats:
 
 
 def sums(terms: Floats, counts: NDArray[np.int64]) -> Floats:
-    """terms (…, n, m) → (…, n): Σ_j, j ascending; `counts` (…, n) says how many terms of a row are not masked.
+    """terms (…, n, m) → (…, n): Σ_j, j ascending; `counts` (…, n) is how many terms of a row are not masked.
 
     Up to KEYS terms are simply added. Longer rows also add up the rounding error of every addition and
     correct the sum by it (Ogita, Rump and Oishi 2005, Sum2), so that the error does not grow with m.

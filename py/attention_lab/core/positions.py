@@ -9,7 +9,7 @@ from .errors import OptionError
 
 
 def sinusoidal(length: int, d: int, *, start: int = 0, base: float = 10_000.0) -> NDArray[np.float64]:
-    """(length, d): column 2i holds sin(p / base^(2i/d)), column 2i + 1 the cosine, for p = start, start + 1, …
+    """(length, d): column 2i holds sin(p / base^(2i/d)), column 2i + 1 the cosine, p = start, start + 1, …
 
     sinusoidal(2, 2) → [[0, 1], [sin 1, cos 1]]. An odd d ends with a sine.
     """

@@ -16,7 +16,7 @@ Floats = NDArray[np.floating[Any]]
 
 
 class Format(NamedTuple):
-    """A binary format: bits of the significand (with the hidden one), least normal exponent, largest number."""
+    """A binary format: bits of the significand with the hidden one, least normal exponent, largest number."""
 
     bits: int
     least: int
@@ -46,13 +46,13 @@ def round_to(values: Floats, precision: Precision) -> Floats:
             return values.astype(kind, copy=False).astype(form.work, copy=False)
         # Straight from the given type: by way of float32 some values would be rounded twice.
         step = _step(values, form)
-        rounded = np.ldexp(np.rint(np.ldexp(values, -step)), step)
+        rounded = np.asarray(np.ldexp(np.rint(np.ldexp(values, -step)), step))
         rounded[np.abs(rounded) > form.largest] *= np.inf
-        return rounded.astype(form.work)
+        return np.asarray(rounded, form.work)
 
 
 def ulps(values: Floats, exact: Floats, precision: Precision) -> float:
-    """The largest |values − exact| in units in the last place of `exact`; 0 where both are the same or NaN."""
+    """The largest |values − exact| in units in the last place of `exact`; 0 where both are equal or NaN."""
     form = FORMATS[precision]
     with np.errstate(all="ignore"):
         reference = np.asarray(exact, np.float64)
