@@ -25,16 +25,21 @@ from attention_lab.render.heat_canvas import (
 )
 from attention_lab.render.view import View
 
-GUTTER = 76
-"""CSS pixels left of and above the cells, for labels."""
+WORDS_GUTTER, NUMBERS_GUTTER = 84, 36
+"""CSS pixels left of and above the cells: for the labels themselves, or for indices where labels do not fit."""
+LABEL_HEIGHT = 15
 NUMBERS_FROM = 36
 """CSS pixels a cell needs before its number is written into it."""
 LARGEST_CELL = 64
 LEAST_MOVE = 4
 """CSS pixels a pointer must travel before a press becomes a drag."""
 MOVES = {
-    **{"ArrowUp": (-1, 0), "ArrowDown": (1, 0), "ArrowLeft": (0, -1), "ArrowRight": (0, 1)},
-    **{"PageUp": (-16, 0), "PageDown": (16, 0)},
+    "ArrowUp": (-1, 0),
+    "ArrowDown": (1, 0),
+    "ArrowLeft": (0, -1),
+    "ArrowRight": (0, 1),
+    "PageUp": (-16, 0),
+    "PageDown": (16, 0),
 }
 
 _mounted: list[HeatCanvas] = []
@@ -146,10 +151,13 @@ class HeatCanvas:
             return False
         n, m = self.picture.shape
         self.ratio = float(window.devicePixelRatio or 1)
-        self.gutter = round(GUTTER * self.ratio)
-        across = max(1, int(width * self.ratio) - self.gutter)
         down = int(max(280.0, min(0.75 * float(window.innerHeight), 720.0)) * self.ratio)
-        self.fit = max(1, min(across // m, down // n, round(LARGEST_CELL * self.ratio)))
+        for gutter in (NUMBERS_GUTTER, WORDS_GUTTER):
+            self.gutter = round(gutter * self.ratio)
+            across = max(1, int(width * self.ratio) - self.gutter)
+            self.fit = max(1, min(across // m, down // n, round(LARGEST_CELL * self.ratio)))
+            if (self.cell if self.zoomed else self.fit) < LABEL_HEIGHT * self.ratio:
+                break
         if not self.zoomed:
             self.cell, self.left, self.top = self.fit, 0, 0
         self.wide, self.high = min(across, m * self.fit), min(down, n * self.fit)
@@ -235,7 +243,7 @@ class HeatCanvas:
         pad = round(6 * self.ratio)
         pen.font = f"{size}px system-ui, sans-serif"
         pen.textBaseline = "middle"
-        step = tick_step(cell, 1.25 * size, max(self.picture.shape))
+        step = tick_step(cell, LABEL_HEIGHT * self.ratio, max(self.picture.shape))
         pen.textAlign = "right"
         for i in rows:
             if i % step == 0 or i in (self.i, self.selected):

@@ -12,6 +12,8 @@ from html import unescape
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+
 from attention_lab.core import LabError
 from attention_lab.render import cividis
 from attention_lab.render.heat_compare import second_view
@@ -19,7 +21,6 @@ from attention_lab.render.heat_labels import key_labels, query_labels
 from attention_lab.render.heat_table import MASKED_TEXT, short_label
 from attention_lab.render.html import escape, formatter, shade
 from attention_lab.render.view import View
-from numpy.typing import NDArray
 
 WINDOW = 16
 """Rows and columns of the moving table."""

@@ -10,13 +10,14 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+
 from attention_lab.core import LabError
 from attention_lab.render.heat_row import fixed
 from attention_lab.render.heat_table import heat_table, short_label, shortest
 from attention_lab.render.html import escape, number, shade
 from attention_lab.render.view import View
 from attention_lab.state import State
-from numpy.typing import NDArray
 
 Array = NDArray[np.floating[Any]]
 
@@ -70,53 +71,55 @@ def chooser(state: State) -> str:
         for value, text in choices
     )
     stop = '<button type="button" data-set="compare=">Stop comparing</button>' if state.compare else ""
-    return (
-        f'<h3>Compare two settings</h3><p class="compare-choices">Beside this one, the same with: {buttons}{stop}</p>'
-    )
+    return f'<p class="compare-choices">Compare with the same {buttons}{stop}</p>'
 
 
-def compare(
+def second_slots(
     view: View, rows: tuple[str, ...], labels: tuple[str, ...], selected: int, most_table: int
-) -> str:
-    """The choices of a second setting; below them its heatmap and the row's difference, or why there are none."""
+) -> dict[str, str]:
+    """The choices of a second setting, its heatmap, and the row's difference; or why there is none."""
     second = view.state.second()
-    choices = chooser(view.state)
+    slots = {"heatmap-choices": chooser(view.state), "heatmap-second": "", "heatmap-difference": ""}
     if second is None:
-        return choices
+        return slots
     if second == replace(view.state, compare=None):
-        return choices + f'<p class="hint">Both settings are the same now: {setting_words(second)}.</p>'
+        return slots | {
+            "heatmap-second": f'<p class="hint">Both settings are the same now: {setting_words(second)}.</p>'
+        }
     try:
         other = second_view(view)
     except LabError as error:
-        return choices + f'<p class="error">The second setting cannot be computed: {escape(str(error))}</p>'
+        return slots | {
+            "heatmap-second": f'<p class="error">The second setting cannot be computed: {escape(str(error))}</p>'
+        }
     first, then = view.slice_trace, other.slice_trace
     if first.weights.shape != then.weights.shape:
-        return choices + '<p class="error">The two settings have different shapes and cannot be compared.</p>'
+        words = "The two settings have different shapes and cannot be compared."
+        return slots | {"heatmap-second": f'<p class="error">{words}</p>'}
+    caption = f"Second setting: {setting_words(second)}"
     if max(then.weights.shape) > most_table:
-        picture = '<div class="canvas-slot" data-canvas="second"></div>'
+        picture = f'<p class="caption">{caption}</p><div class="canvas-slot" data-canvas="second"></div>'
     else:
-        picture = (
-            '<div class="scroll heat-scroll">'
-            + heat_table(
-                then.weights,
-                then.mask,
-                rows,
-                labels,
-                caption=f"Weights with the second setting: {setting_words(second)}",
-                stage='data-second="weights"',
-            )
-            + "</div>"
+        table = heat_table(
+            then.weights, then.mask, rows, labels, caption=caption, stage='data-second="weights"'
         )
-    return (
-        f"{choices}<h4>Second setting: {setting_words(second)}</h4>{picture}"
-        f"{difference(first.weights[selected], then.weights[selected], labels, rows[selected], selected, view.state, second)}"
+        picture = f'<div class="scroll heat-scroll">{table}</div>'
+    masked = (~first.mask[selected], ~then.mask[selected])
+    change = difference(
+        first.weights[selected], then.weights[selected], masked, labels, rows[selected], selected
     )
+    return slots | {"heatmap-second": picture, "heatmap-difference": change}
 
 
 def difference(
-    first: Array, then: Array, labels: tuple[str, ...], row: str, i: int, one: State, two: State
+    first: Array,
+    then: Array,
+    masked: tuple[NDArray[np.bool_], NDArray[np.bool_]],
+    labels: tuple[str, ...],
+    row: str,
+    i: int,
 ) -> str:
-    """The open row under both settings: weight, weight, and second − first, for every key."""
+    """The open row under both settings: weight, weight, and second − first, for every key. `masked` is per setting."""
     change = then - first
     columns = (("first", first, shade(first)), ("second", then, shade(then)), ("difference", change, None))
     lines = []
@@ -125,17 +128,19 @@ def difference(
     for j, label in enumerate(labels):
         cells = ""
         for place, (name, _, levels) in enumerate(columns):
-            text = texts[place][j]
-            if levels is None and change[j] > 0:
-                text = "+" + text
-            kind = "" if levels is None else f" w{levels[j]}"
+            text, kind = texts[place][j], ""
+            if levels is None:
+                text = "+" + text if change[j] > 0 else text
+            elif masked[place][j]:
+                text, kind = "0", " masked"
+            else:
+                kind = f" w{levels[j]}"
             cells += f'<td class="n{kind}" data-j="{j}" data-compare="{name}" data-value="{numbers[place][j]}">{text}</td>'
         lines.append(f'<tr><th scope="row">{short_label(label)}</th>{cells}</tr>')
     moved = float(np.abs(change).sum() / 2)
     return (
-        f'<div class="scroll"><table class="row-trace" data-difference data-i="{i}"><caption>Row {short_label(row)} under both '
-        f"settings: {number(moved)} of its weight goes to other keys.</caption>"
-        f'<thead><tr><th scope="col">Key</th><th scope="col">{setting_words(one)}</th>'
-        f'<th scope="col">{setting_words(two)}</th><th scope="col">second − first</th></tr></thead>'
-        f"<tbody>{''.join(lines)}</tbody></table></div>"
+        f'<h3>Row {i} under both settings</h3><div class="scroll"><table class="row-trace" data-difference data-i="{i}">'
+        f"<caption>Of the weight of {short_label(row)}, {number(moved)} goes to other keys.</caption>"
+        '<thead><tr><th scope="col">Key</th><th scope="col">this setting</th><th scope="col">second setting</th>'
+        f'<th scope="col">second − this</th></tr></thead><tbody>{"".join(lines)}</tbody></table></div>'
     )

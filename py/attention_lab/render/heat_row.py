@@ -8,10 +8,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+
 from attention_lab.explain.row import RowTrace
 from attention_lab.render.heat_table import short_label, shortest
 from attention_lab.render.html import escape, number, shade
-from numpy.typing import NDArray
 
 Array = NDArray[np.floating[Any]]
 

@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+
 from attention_lab.render.heat_table import short_label, two_decimals
 from attention_lab.render.html import escape, plural, shade
-from numpy.typing import NDArray
 
 Array = NDArray[np.floating[Any]]
 

@@ -11,9 +11,10 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+
 from attention_lab.render.cividis import LEVELS
 from attention_lab.render.html import escape, shade
-from numpy.typing import NDArray
 
 Array = NDArray[np.floating[Any]]
 

@@ -12,7 +12,7 @@ from attention_lab.explain.divided import most_divided_row
 from attention_lab.explain.likeness import PAIRS, compare_words, conclusion, sentence_about
 from attention_lab.explain.row import row
 from attention_lab.inputs.spelling import spelling_of
-from attention_lab.render.heat_compare import compare, setting_words
+from attention_lab.render.heat_compare import second_slots, setting_words
 from attention_lab.render.heat_labels import key_labels, query_labels
 from attention_lab.render.heat_row import row_section
 from attention_lab.render.heat_sentence import chips, strip
@@ -48,12 +48,17 @@ def render(view: View) -> dict[str, str]:
     item = row(view.slice, trace, chosen)
     words = view.slice.key_labels or columns
     name = view.slice.query_labels[chosen] if view.slice.query_labels else rows[chosen]
-    return drawn | {
-        "heatmap-chips": chips(words, chosen) if view.state.text is not None else "",
-        "heatmap-strip": strip(words, item.weights, item.masked, chosen) if len(rows) == len(columns) else "",
-        "heatmap-row": row_section(item, columns, name, view.state.scale, view.state.T),
-        "heatmap-compare": compare(view, rows, columns, chosen, MOST_TABLE),
-    }
+    return (
+        drawn
+        | {
+            "heatmap-chips": chips(words, chosen) if view.state.text is not None else "",
+            "heatmap-strip": strip(words, item.weights, item.masked, chosen)
+            if len(rows) == len(columns)
+            else "",
+            "heatmap-row": row_section(item, columns, name, view.state.scale, view.state.T),
+        }
+        | second_slots(view, rows, columns, chosen, MOST_TABLE)
+    )
 
 
 def selected_row(view: View) -> int:
