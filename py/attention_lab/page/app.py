@@ -12,7 +12,7 @@ from attention_lab.core import LabError
 from attention_lab.explain.cell import cell, regions_to_selectors
 from attention_lab.page import form
 from attention_lab.page.grid import Grids
-from attention_lab.page.dom import JsException, LiveSheet, Once, by_id, console, data, document, every, on, one, root, window
+from attention_lab.page.dom import JsException, LiveSheet, Once, by_id, console, data, document, every, on, one, root, window, write_html
 from attention_lab.page.history import History
 from attention_lab.render.calculator import copied
 from attention_lab.render.page import example_state, lesson, render
@@ -21,6 +21,7 @@ from attention_lab.state import State
 
 if TYPE_CHECKING:
     from attention_lab.page.heatmap import HeatmapPage
+    from attention_lab.page.player import Player
 
 PACK_ABOVE = 4000
 ARROWS = {"ArrowUp": (-1, 0), "ArrowDown": (1, 0), "ArrowLeft": (0, -1), "ArrowRight": (0, 1)}
@@ -39,6 +40,7 @@ class App:
         self.highlight = LiveSheet()
         self.pointed: tuple[str, int, int] | None = None
         self.heatmap: HeatmapPage | None = None
+        self.player: Player | None = None
         self.next_edit = Once(self._apply_edit)
         self.next_point = Once(self._show_cell)
         self.save = Once(self._save_link, delay=200)
@@ -179,7 +181,7 @@ class App:
         i, j = int(data(cell_element, "i") or 0) + down, int(data(cell_element, "j") or 0) + right
         there = table.querySelector(f'td[data-i="{i}"][data-j="{j}"]')
         if there:
-            cell_element.tabIndex = -1
+            cell_element.removeAttribute("tabindex")
             there.tabIndex = 0
             there.focus()
 
@@ -247,8 +249,11 @@ class App:
             if self.shown.get(name) != html:
                 place = one(f'[data-slot="{name}"]')
                 if place:
-                    place.innerHTML = html
+                    write_html(place, self.shown.get(name), html)
                 self.shown[name] = html
+                if 'data-slot="' in html:  # new places are empty, whatever the old ones held
+                    for inner in html.split('data-slot="')[1:]:
+                        self.shown.pop(inner.partition('"')[0], None)
         root.removeAttribute("data-pending")
         if focus and document.activeElement == document.body:
             back = one(focus)
@@ -268,12 +273,20 @@ class App:
 
     def _draw_rest(self, view: View) -> None:
         """What HTML alone cannot do; its code loads when a lab first needs it."""
+        if self.player and self.state.lab != "walkthrough":
+            self.player.leave()
         if self.state.lab == "heatmap":
             if self.heatmap is None:
                 from attention_lab.page.heatmap import HeatmapPage
 
                 self.heatmap = HeatmapPage(self)
             self.heatmap.show()
+        elif self.state.lab == "walkthrough":
+            if self.player is None:
+                from attention_lab.page.player import Player
+
+                self.player = Player(self)
+            self.player.show()
         elif one(f'[data-lab-panel="{self.state.lab}"] [data-canvas]'):
             from attention_lab.page.canvas import show_canvases
 

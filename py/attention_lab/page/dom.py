@@ -13,7 +13,7 @@ from pyodide.ffi import JsException, create_proxy, to_js  # type: ignore[import-
 
 root = document.documentElement
 
-__all__ = ["JsException", "by_id", "console", "data", "document", "every", "form_pairs", "on", "one", "root", "window"]
+__all__ = ["JsException", "by_id", "console", "create_proxy", "data", "document", "every", "form_pairs", "on", "one", "root", "window", "write_html"]
 
 
 def by_id(name: str) -> Any:
@@ -45,6 +45,35 @@ def form_pairs(form: Any) -> list[tuple[str, str]]:
     from urllib.parse import parse_qsl
 
     return parse_qsl(str(URLSearchParams.new(FormData.new(form))), keep_blank_values=True)
+
+
+def write_html(place: Any, old: str | None, new: str) -> None:
+    """Put `new` into the element, which holds `old`; where only some table rows differ, only these are written."""
+    rows = changed_rows(old, new) if old is not None else None
+    if rows is None:
+        place.innerHTML = new
+        return
+    elements = place.getElementsByTagName("tr")
+    for index, html in rows:
+        elements[index].innerHTML = html
+
+
+def changed_rows(old: str, new: str) -> list[tuple[int, str]] | None:
+    """(index among all `<tr>`, new inner HTML) of the rows that differ, or None when more than rows does.
+
+    `changed_rows("<tr><td>1</tr>", "<tr><td>2</tr>")` → `[(0, "<td>2")]`
+    """
+    before, after = old.split("<tr>"), new.split("<tr>")
+    if len(before) != len(after) or before[0] != after[0] or len(after) == 1:
+        return None
+    rows = []
+    for index, (was, now) in enumerate(zip(before[1:], after[1:], strict=True)):
+        if was != now:
+            row, _, rest = now.partition("</tr>")
+            if was.partition("</tr>")[2] != rest:
+                return None
+            rows.append((index, row))
+    return rows if 2 * len(rows) <= len(after) else None
 
 
 class Once:

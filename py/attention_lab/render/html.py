@@ -6,6 +6,7 @@ Pure functions from values to HTML strings. No arithmetic of attention, no brows
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from html import escape
 from typing import Any
 
@@ -17,6 +18,8 @@ from attention_lab.render.cividis import LEVELS
 Array = NDArray[np.float64]
 Formatter = Callable[[float], str]
 
+EXPONENT_FROM = 1e15
+"""Size from which a number with a chosen count of decimals is written with an exponent."""
 SUBSCRIPTS = str.maketrans("0123456789−-", "₀₁₂₃₄₅₆₇₈₉₋₋")
 
 __all__ = ["data_set", "escape", "formatter", "index_label", "number", "plural", "shade", "stage_table"]
@@ -46,7 +49,7 @@ def formatter(decimals: int | str) -> Formatter:
             return "∞" if x > 0 else "−∞"
         if exact or (auto and 2 * x == int(2 * x) and abs(x) < 1e15):
             text = _shortest(x)
-        elif abs(x) >= 1e15:
+        elif abs(x) >= EXPONENT_FROM:
             text = general % x
         else:
             text = fixed % x
@@ -108,36 +111,74 @@ def stage_table(
     masked cells keep their value and say so in an attribute, a class and words; shades colours cells by level; role "pinned" or "difference" makes it a companion of the stage, not the stage itself;
     row_buttons makes each row header a button that opens that row (the page marks the open one); extra is one more column: header and cell texts.
     """
-    write = formatter(decimals)
     head = "".join(f'<th scope="col">{name}</th>' for name in columns)
     if extra is not None:
         head += f'<th scope="col" class="extra">{extra[0]}</th>'
-    body = []
-    first = True
-    for i, line in enumerate(values.tolist()):
-        cells = []
-        for j, x in enumerate(line):
-            off = masked is not None and bool(masked[i, j])
-            kind = " masked" if off else ""
-            if shades is not None and not off:
-                kind = f" w{shades[i, j]}"
-            mark = " data-masked" if off else ""
-            tab = "0" if first else "-1"
-            first = False
-            text = masked_text if off else write(x)
-            cells.append(
-                f'<td data-i="{i}" data-j="{j}" data-value="{x!r}"{mark} class="n{kind}" tabindex="{tab}">{text}</td>'
-            )
-        if extra is not None:
-            cells.append(f'<td class="n extra">{extra[1][i]}</td>')
-        name = rows[i]
-        if row_buttons:
-            name = f'<button type="button" class="row-name" data-set="row={i}">{name}</button>'
-        body.append(f'<tr><th scope="row">{name}</th>{"".join(cells)}</tr>')
+    names = rows
+    if row_buttons:  # the page marks the open row, so that opening one draws no table again
+        names = [
+            f'<button type="button" class="row-name" data-set="row={i}">{name}</button>' for i, name in enumerate(rows)
+        ]
+    ends = [""] * len(rows) if extra is None else [f'<td class="extra">{text}</td>' for text in extra[1]]
+    cells = _cells(values, decimals, masked, masked_text, shades)
+    body = "".join(
+        f'<tr><th scope="row">{name}</th>{line}{end}</tr>' for name, line, end in zip(names, cells, ends, strict=True)
+    )
     return (
         f'<div class="scroll"><table class="stage" data-{role}="{stage}"><caption>{caption}</caption>'
-        f'<thead><tr><td class="corner"></td>{head}</tr></thead><tbody>{"".join(body)}</tbody></table></div>'
+        f'<thead><tr><td class="corner"></td>{head}</tr></thead><tbody>{body}</tbody></table></div>'
     )
+
+
+def _cells(
+    values: Array,
+    decimals: int | str,
+    masked: NDArray[np.bool_] | None,
+    masked_text: str,
+    shades: NDArray[np.int_] | None,
+) -> list[str]:
+    """The cells of each row. All numbers of the table are written by two string operations, not cell by cell:
+    in WebAssembly a Python call for each of 4096 cells would cost more than the browser's own work."""
+    count = values.size
+    texts, exact = written(values, decimals), reprs(values)
+    marks = [""] * count if shades is None else [f' class="w{level}"' for level in shades.ravel().tolist()]
+    if masked is not None:
+        for place in np.flatnonzero(masked).tolist():
+            texts[place], marks[place] = masked_text, ' data-masked class="masked"'
+    fields = [""] * (3 * count)
+    fields[0::3], fields[1::3], fields[2::3] = exact, marks, texts
+    return (_cell_template(*values.shape) % tuple(fields)).split("\n")
+
+
+@lru_cache(maxsize=16)
+def _cell_template(rows: int, columns: int) -> str:
+    """Every cell of a table with places for value, attributes and text; rows are parted by new lines.
+
+    The first cell is the one that Tab reaches; arrow keys move on from it.
+    """
+    lines = (
+        "".join(f'<td data-i="{i}" data-j="{j}" data-value="%s"%s>%s</td>' for j in range(columns)) for i in range(rows)
+    )
+    return "\n".join(lines).replace("<td ", '<td tabindex="0" ', 1)
+
+
+def written(values: Array, decimals: int | str) -> list[str]:
+    """Every entry as `formatter(decimals)` writes it, in one operation where that is possible."""
+    flat = values.ravel().tolist()
+    large = np.isfinite(values) & (np.abs(values) >= EXPONENT_FROM)
+    if isinstance(decimals, int) and flat and not large.any():
+        joined = (f"<%.{decimals}f>" * len(flat)) % tuple(flat)
+        zero = f"{0:.{decimals}f}"
+        for old, new in ((f"<-{zero}>", f"<{zero}>"), ("-", "−"), ("inf", "∞"), ("nan", "NaN")):
+            joined = joined.replace(old, new)
+        return joined[1:-1].split("><")
+    write = formatter(decimals)
+    return [write(x) for x in flat]
+
+
+def reprs(values: Array) -> list[str]:
+    """`repr(float(x))` of every entry."""
+    return repr(values.ravel().tolist())[1:-1].split(", ") if values.size else []
 
 
 def attribute(name: str, value: Any) -> str:
