@@ -1,13 +1,17 @@
 // The interpreter that PyScript is told to use: Pyodide with NumPy and our package already in it.
-// Everything is fetched at once, as soon as this module runs; PyScript only waits for the result.
-// It reports progress and failure to the page. It does not touch the page's content.
+// Everything is fetched and started at once, as soon as this module runs; PyScript only waits for the result.
+// Python comes from the build's memory snapshot; where that cannot be used, it starts the normal way.
+// This module reports progress and failure to the page. It does not touch the page's content.
 
-import { manifest, moduleURL, open } from "./assets.mjs";
+import { manifest, moduleURL, open, openNow } from "./assets.mjs";
+import { Mismatch, canRestore, checksum, decode, restoring, restoringOptions } from "./snapshot.mjs";
 
 export const version = manifest.version;
 
 const page = document.documentElement;
 const SITE_PACKAGES = `/lib/python${manifest.python}/site-packages`;
+const STANDARD_LIBRARY = `/lib/python${manifest.python.replace(".", "")}.zip`;
+const LIBRARIES = ["multiarray", "linalg"];
 
 // Pyodide insists on a folder to fetch from, although it is handed every file. Whatever it asks for there is empty and
 // never leaves the page.
@@ -30,36 +34,58 @@ function fail(error) {
 
 page.dataset.python = "loading";
 
-// --- downloads, all started now -------------------------------------------------------------------------------------
+// An exception in the page's own Python code, before it says that it is ready, surfaces as an uncaught error.
+addEventListener("error", (event) => {
+  if (/PythonError/.test(event.message)) fail(event.error ?? event.message);
+});
+addEventListener("unhandledrejection", (event) => {
+  if (event.reason?.name === "PythonError") fail(event.reason);
+});
 
-const total = Object.values(manifest.files).reduce((sum, file) => sum + file.size, 0);
+// --- downloads ------------------------------------------------------------------------------------------------------
+
+let expected = 0;
 let fetched = 0;
 
 function arrived(bytes) {
   fetched += bytes;
   const megabytes = (count) => (count / 1e6).toFixed(1);
-  progress(`Fetching Python: ${megabytes(fetched)} of ${megabytes(total)} MB`, 0.7 * (fetched / total));
+  progress(`Fetching Python: ${megabytes(fetched)} of ${megabytes(expected)} MB`, 0.7 * (fetched / expected));
+}
+
+// Count the bytes that go by, and see that they are as many as the build says.
+function counted(name, stream) {
+  const { size } = manifest.files[name];
+  let count = 0;
+  return stream.pipeThrough(
+    new TransformStream({
+      transform(part, controller) {
+        count += part.length;
+        arrived(part.length);
+        controller.enqueue(part);
+      },
+      flush() {
+        if (count !== size) throw new Error(`${name} has ${count} bytes, not ${size} as the build says. Reload the page.`);
+      },
+    }),
+  );
 }
 
 async function bytesOf(name) {
   const response = await open(name);
   if (!response.body) return new Uint8Array(await response.arrayBuffer());
-  const bytes = new Uint8Array(manifest.files[name].size);
-  const reader = response.body.getReader();
-  let at = 0;
-  for (let part = await reader.read(); !part.done; part = await reader.read()) {
-    if (at + part.value.length > bytes.length) throw new Error(`${name} is longer than the build says. Reload the page.`);
-    bytes.set(part.value, at);
-    at += part.value.length;
-    arrived(part.value.length);
-  }
-  if (at !== bytes.length) throw new Error(`${name} broke off after ${at} of ${bytes.length} bytes. Reload the page.`);
-  return bytes;
+  return new Uint8Array(await new Response(counted(name, response.body)).arrayBuffer());
 }
 
-async function compile() {
-  const module = await WebAssembly.compileStreaming(open("wasm"));
-  arrived(manifest.files.wasm.size);
+// WebAssembly gets the response as it came: only then does the browser keep the compiled code for the next visit.
+// A server may not know the media type; the bytes are then compiled when all of them are here.
+async function compile(name) {
+  const response = await open(name);
+  const streams = /^application\/wasm\b/.test(response.headers.get("content-type"));
+  const module = await (streams
+    ? WebAssembly.compileStreaming(response)
+    : WebAssembly.compile(await response.arrayBuffer()));
+  arrived(manifest.files[name].size);
   return module;
 }
 
@@ -69,84 +95,153 @@ async function importModule(name) {
   return module;
 }
 
+async function decompressed(name) {
+  const { body } = await open(name);
+  return new Response(counted(name, body).pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
+}
+
+const started = new Map();
+function part(name, load) {
+  if (!started.has(name)) {
+    expected += manifest.files[name].size;
+    const promise = load(name);
+    promise.catch(() => {}); // whoever waits for it hears of it
+    started.set(name, promise);
+  }
+  return started.get(name);
+}
+
+const useSnapshot = Boolean(manifest.snapshot) && canRestore();
 const parts = {
-  wasm: compile(),
-  stdlib: bytesOf("stdlib"),
-  numpy: bytesOf("numpy"),
-  app: bytesOf("app"),
-  asm: importModule("asm"),
-  loader: importModule("loader"),
+  wasm: part("wasm", compile),
+  asm: part("asm", importModule),
+  loader: part("loader", importModule),
 };
-for (const part of Object.values(parts)) part.catch(fail);
+if (useSnapshot) {
+  for (const name of LIBRARIES) part(name, compile);
+  part("snapshot", decompressed);
+} else {
+  for (const name of ["stdlib", "numpy", "app"]) part(name, bytesOf);
+}
 
 // --- start ----------------------------------------------------------------------------------------------------------
 
 const blobURL = (bytes, type) => URL.createObjectURL(new Blob([bytes], { type }));
 
-// Pyodide would fetch and compile its WebAssembly by itself; hand it the module that has been compiling all along.
-function useCompiledModule() {
-  const create = globalThis._createPyodideModule;
+// Where Python's output goes once PyScript has said so.
+const streams = { stdout: (text) => console.log(text), stderr: (text) => console.warn(text) };
+const common = {
+  indexURL: NOWHERE,
+  packageBaseUrl: NOWHERE,
+  stdout: (text) => streams.stdout(text),
+  stderr: (text) => streams.stderr(text),
+};
+
+// Run Pyodide's loader with `wrap` around its `_createPyodideModule`, and with the WebAssembly module that has been
+// compiling all along.
+async function load(wrap, options) {
+  const [{ loadPyodide: begin }] = await Promise.all([parts.loader, parts.asm]);
   const marker = Symbol("error marker"); // Pyodide's own substitute where its sentinel module cannot be compiled
   const sentinel = { create_sentinel: () => marker, is_sentinel: (value) => value === marker };
-  const instantiateWasm = (imports, done) => {
-    parts.wasm
-      .then(async (module) => done(await WebAssembly.instantiate(module, { ...imports, sentinel }), module))
-      .catch(fail);
-    return {};
+  const create = globalThis._createPyodideModule;
+  const module = parts.wasm; // a failed download rejects here, not somewhere inside Pyodide
+  const withModule = (settings) =>
+    new Promise((resolve, reject) => {
+      settings.instantiateWasm = (imports, done) => {
+        module
+          .then(async (code) => done(await WebAssembly.instantiate(code, { ...imports, sentinel }), code))
+          .catch(reject);
+        return {};
+      };
+      create(settings).then(resolve, reject);
+    });
+  globalThis._createPyodideModule = wrap(withModule);
+  try {
+    return await begin({ ...common, ...options });
+  } finally {
+    globalThis._createPyodideModule = create;
+  }
+}
+
+async function startFromSnapshot() {
+  const plan = manifest.snapshot;
+  const libraries = Promise.all(LIBRARIES.map((name) => part(name, compile)));
+  const contents = part("snapshot", decompressed).then((buffer) => decode(buffer, plan));
+  const lock = { ...manifest.lock, packages: {} };
+  const pyodide = await load((create) => restoring(create, plan, libraries, contents), {
+    ...restoringOptions,
+    lockFileContents: lock,
+  });
+  progress("Opening the page", 0.95);
+  // What is not in the snapshot is fetched when Python imports it: an import cannot wait, so neither can this.
+  pyodide.registerJsModule("_attention_lab_archives", {
+    unpack(name) {
+      const bytes = openNow(name);
+      if (name === "stdlib") pyodide.FS.writeFile(STANDARD_LIBRARY, bytes);
+      else pyodide.unpackArchive(bytes, "wheel");
+    },
+  });
+  pyodide.runPython("import _late_imports\n_late_imports.awake()\ndel _late_imports");
+  skipPrelude(pyodide, plan.prelude);
+  return pyodide;
+}
+
+// PyScript begins with Python code that writes its package to files and imports it. Its modules are in the snapshot, so
+// for exactly that text importing is enough.
+function skipPrelude(pyodide, prelude) {
+  const run = pyodide.runPythonAsync;
+  pyodide.runPythonAsync = (code, ...rest) => {
+    const begins = prelude && code.length >= prelude.length ? code.slice(0, prelude.length) : "";
+    if (begins && checksum(begins) === prelude.checksum) {
+      code = `import pyscript as _pyscript\ndel _pyscript\n${code.slice(prelude.length)}`;
+    }
+    return run(code, ...rest);
   };
-  globalThis._createPyodideModule = (settings) => create({ ...settings, instantiateWasm });
 }
 
 // The lock file names NumPy alone; its bytes are here already and Pyodide still checks their SHA-256.
-async function lockFile() {
+async function startNormally() {
+  const [numpy, stdlib, app] = await Promise.all(["numpy", "stdlib", "app"].map((name) => part(name, bytesOf)));
   const lock = structuredClone(manifest.lock);
-  const { numpy } = lock.packages;
-  numpy.file_name = `${blobURL(await parts.numpy, "application/zip")}#/${numpy.file_name}`; // the name says it is a wheel
-  return lock;
-}
-
-async function start(options) {
-  const [{ loadPyodide: load }] = await Promise.all([parts.loader, parts.asm]);
-  useCompiledModule();
-  const stdlib = blobURL(await parts.stdlib, "application/zip");
-  const lock = await lockFile();
+  lock.packages.numpy.file_name = blobURL(numpy, "application/zip");
+  const library = blobURL(stdlib, "application/zip");
   progress("Starting Python", 0.7);
-  const pyodide = await load({
-    ...options,
-    indexURL: NOWHERE,
-    packageBaseUrl: NOWHERE,
-    stdLibURL: stdlib,
+  const pyodide = await load((create) => create, {
+    stdLibURL: library,
     lockFileContents: lock,
+    env: { PYTHONOPTIMIZE: "2", PYTHONHASHSEED: "0" }, // as in the snapshot, so that both starts behave alike
   });
   progress("Loading NumPy", 0.85);
   await pyodide.loadPackage("numpy", { messageCallback: () => {} });
-  if (!pyodide.loadedPackages.numpy) throw new Error("NumPy could not be loaded: its file is damaged. Reload the page.");
-  pyodide.unpackArchive(await parts.app, "zip", { extractDir: SITE_PACKAGES });
-  for (const url of [stdlib, lock.packages.numpy.file_name]) URL.revokeObjectURL(url.split("#")[0]);
+  pyodide.unpackArchive(app, "zip", { extractDir: SITE_PACKAGES });
+  for (const url of [library, lock.packages.numpy.file_name]) URL.revokeObjectURL(url);
   progress("Opening the page", 0.95);
   return pyodide;
 }
 
-// PyScript prints an exception in main.py and goes on; the page must not wait for ever then.
-function watchMain(pyodide) {
-  const run = pyodide.runPythonAsync;
-  pyodide.runPythonAsync = async (...call) => {
+async function start() {
+  if (useSnapshot) {
     try {
-      return await run(...call);
+      const pyodide = await startFromSnapshot();
+      page.dataset.start = "snapshot";
+      return pyodide;
     } catch (error) {
-      fail(error);
-      throw error;
+      // whatever it is, nothing of ours has run yet, so the normal way is open
+      const reason = error instanceof Mismatch ? error.message : String(error);
+      console.info(`Starting Python without the snapshot (${reason}).`);
+      for (const name of [...started.keys()]) if (!["wasm", "asm", "loader"].includes(name)) started.delete(name);
+      expected = fetched;
     }
-  };
+  }
+  page.dataset.start = "normal";
+  return startNormally();
 }
 
-export async function loadPyodide(options) {
-  try {
-    const pyodide = await start(options);
-    watchMain(pyodide);
-    return pyodide;
-  } catch (error) {
-    fail(error);
-    throw error;
-  }
+const ready = start();
+ready.catch(fail);
+
+export async function loadPyodide({ stdout, stderr }) {
+  if (stdout) streams.stdout = stdout;
+  if (stderr) streams.stderr = stderr;
+  return ready;
 }

@@ -50,7 +50,7 @@ def make(root: Path) -> dict[str, bytes]:
         raise BuildError(f"{source_path} does not exist")
     source, static = source_path.read_text(encoding="utf-8"), root / "static"
     main = (root / "py" / "main.py").read_text(encoding="utf-8")
-    runtime = gather(root / "py" / "attention_lab")
+    runtime = gather(root / "py" / "attention_lab", static)
     rendered = prerender(root / "py")
     notices = (static / NOTICES).read_text(encoding="utf-8")
     served = fill(source, {**rendered.slots, "boot": dist.boot(runtime)})

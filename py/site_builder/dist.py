@@ -12,7 +12,7 @@ from .console import BuildError
 from .page import map_references, static_references
 from .runtime import PYSCRIPT_CORE, PYSCRIPT_MODULES, PYSCRIPT_PLUGINS, Runtime
 
-MODULES = ["runtime.mjs", "assets.mjs"]
+MODULES = ["runtime.mjs", "assets.mjs", "snapshot.mjs"]
 
 
 def pyscript_tag(interpreter: str, source: str | None = None, code: str = "") -> str:
@@ -35,7 +35,8 @@ def boot(runtime: Runtime) -> str:
     """What stands in the head: everything that start-up needs begins to load at once."""
     modules = [*MODULES, runtime.assets["loader"].path, runtime.assets["asm"].path]
     modules += [f"pyscript/{name}" for name in PYSCRIPT_MODULES]
-    data = [runtime.assets[name].path for name in ("wasm", "stdlib", "numpy", "app")] + ["main.py"]
+    wanted = ("snapshot", "multiarray", "linalg") if runtime.snapshot else ("stdlib", "numpy", "app")
+    data = [runtime.assets[name].path for name in ("wasm", *wanted)] + ["main.py"]
     lines = [f'<link rel="modulepreload" href="./{path}">' for path in modules]
     lines += [f'<link rel="preload" as="fetch" crossorigin href="./{path}">' for path in data]
     lines += [
@@ -50,7 +51,7 @@ def boot(runtime: Runtime) -> str:
 def site_files(page: str, static: Path, main: bytes, stylesheet: str, runtime: Runtime) -> dict[str, bytes]:
     """The site as {path: content}. `page` has its slots filled; its references to static/ are settled here."""
     files: dict[str, bytes] = {"index.html": map_references(without_micropython(page), lambda path: f"./{path}").encode()}
-    for path in dict.fromkeys(["runtime.mjs", "storage.js", *static_references(page)]):
+    for path in dict.fromkeys(["runtime.mjs", "snapshot.mjs", "storage.js", *static_references(page)]):
         files[path] = static_file(static, path, stylesheet)
     listing = {name: {"path": f"./{asset.path}", "size": len(asset.content)} for name, asset in runtime.assets.items()}
     files["assets.mjs"] = (runtime.manifest(listing) + (static / "assets.mjs").read_text(encoding="utf-8")).encode()

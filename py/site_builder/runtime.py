@@ -11,6 +11,7 @@ from pathlib import Path
 
 from .archive import package_files, zip_bytes
 from .fetch import PINS, obtain
+from .snapshot import LIBRARIES, Snapshot, libraries, make_snapshot
 
 NUMPY_WHEEL = next(name for name in PINS["pyodide"]["files"] if name.startswith("numpy-"))
 PYSCRIPT_MODULES = {Path(name).name: name for name in PINS["pyscript"]["files"] if name.endswith(".js")}
@@ -42,6 +43,7 @@ class Runtime:
     pyscript: dict[str, str]  # module name -> code
     pyscript_licence: str
     lock: dict[str, object]
+    snapshot: Snapshot | None
 
     def manifest(self, files: dict[str, dict[str, object]]) -> str:
         """The line that goes in front of an assets module: what there is, how big, and NumPy's lock entry."""
@@ -50,6 +52,7 @@ class Runtime:
             "python": PINS["pyodide"]["python"].rpartition(".")[0],
             "lock": self.lock,
             "files": files,
+            "snapshot": self.snapshot.plan if self.snapshot else None,
         }
         return f"export const manifest = {json.dumps(manifest, indent=2, sort_keys=True)};\n"
 
@@ -78,14 +81,24 @@ def lock_file() -> dict[str, object]:
     return {"info": info, "packages": {"numpy": numpy}}
 
 
-def gather(package: Path) -> Runtime:
-    """Fetch what is missing, verify it, and pack our own package beside it."""
+def gather(package: Path, static: Path) -> Runtime:
+    """Fetch what is missing, verify it, pack our own package beside it, and make the snapshot of it all."""
     found = obtain("pyodide", "pyscript")
 
     def asset(name: str, mime: str, packed: bool = False) -> Asset:
         return Asset(f"runtime/{name}", mime, found[name].read_bytes(), packed)
 
-    app = zip_bytes(package_files(package))
+    sources, lock, wheel = package_files(package), lock_file(), found[NUMPY_WHEEL].read_bytes()
+    pyscript = {name: found[path].read_text(encoding="utf-8") for name, path in PYSCRIPT_MODULES.items()}
+    pyodide = {name: found[name].read_bytes() for name in PINS["pyodide"]["files"] if name != NUMPY_WHEEL}
+    snapshot = make_snapshot(sources, pyodide, wheel, pyscript[PYSCRIPT_CORE], {**lock, "packages": {}}, static)
+    extra: dict[str, Asset] = {}
+    if snapshot:
+        for name, content in libraries(wheel).items():
+            file = LIBRARIES[name].rpartition("/")[2].partition(".")[0]
+            extra[name] = Asset(f"runtime/{file}.wasm", "application/wasm", content)
+        identity = str(snapshot.plan["id"])[:12]
+        extra["snapshot"] = Asset(f"snapshot-{identity}.bin", "application/octet-stream", snapshot.content, packed=True)
     return Runtime(
         assets={
             "loader": asset("pyodide.mjs", "text/javascript"),
@@ -93,9 +106,11 @@ def gather(package: Path) -> Runtime:
             "wasm": asset("pyodide.asm.wasm", "application/wasm"),
             "stdlib": asset("python_stdlib.zip", "application/zip", packed=True),
             "numpy": asset(NUMPY_WHEEL, "application/zip", packed=True),
-            "app": Asset("attention_lab.zip", "application/zip", app, packed=True),
+            "app": Asset("attention_lab.zip", "application/zip", zip_bytes(sources), packed=True),
+            **extra,
         },
-        pyscript={name: found[path].read_text(encoding="utf-8") for name, path in PYSCRIPT_MODULES.items()},
+        pyscript=pyscript,
         pyscript_licence=found["LICENSE"].read_text(encoding="utf-8"),
-        lock=lock_file(),
+        lock=lock,
+        snapshot=snapshot,
     )

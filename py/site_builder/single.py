@@ -54,6 +54,7 @@ def bundle(static: Path, main: str, runtime: Runtime) -> str:
     modules = {
         "runtime.mjs": (static / "runtime.mjs").read_text(encoding="utf-8"),
         "assets.mjs": assets,
+        "snapshot.mjs": (static / "snapshot.mjs").read_text(encoding="utf-8"),
         **runtime.pyscript,
     }
     for name, text in modules.items():

@@ -1,0 +1,75 @@
+"""Run once inside Pyodide, when the build makes the snapshot: import, compile and warm up all that the page needs.
+
+Expects in its globals: PACKAGE and PYSCRIPT, {path: source}, and ARCHIVES, {archive name: [top-level modules]}.
+"""
+
+import ast
+import importlib
+import sys
+
+SITE = "/lib/python3.13/site-packages/"
+HOME = "/home/pyodide/"
+
+
+def module_name(path):
+    parts = path.removesuffix(".py").split("/")
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imported_names(tree):
+    """Every module that the code imports, at any depth, as far as it is absolute."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module
+
+
+def compiled(sources, folder):
+    """{module name: (code, file, is_package)} of a source tree."""
+    return {
+        module_name(path): (compile(text, folder + path, "exec", dont_inherit=True), folder + path, path.endswith("__init__.py"))
+        for path, text in sources.items()
+    }
+
+
+def fill():
+    package = {path: text for path, text in PACKAGE.items() if path.endswith(".py")}
+    page = {path: text for path, text in package.items() if path.startswith("attention_lab/page/")}
+    for name, text in {**package, **PYSCRIPT}.items():
+        for wanted in imported_names(ast.parse(text)):
+            top = wanted.partition(".")[0]
+            if top in sys.stdlib_module_names or top == "numpy":
+                importlib.import_module(wanted)
+    for path in sorted(package.keys() - page.keys()):
+        importlib.import_module(module_name(path))
+    late = sys.modules["_late_imports"]
+    sys.meta_path.insert(0, late.Compiled(compiled(page, SITE) | compiled(PYSCRIPT, HOME)))
+    sys.meta_path.append(late.Late({name: frozenset(tops) for name, tops in ARCHIVES.items()}))
+    warm_up()
+    late.FILES.update({SITE + path: text for path, text in PACKAGE.items() if not path.endswith(".py")})
+    forget()
+
+
+def warm_up():
+    """Run the page's own first rendering once, so that its caches and specialised code are in the snapshot."""
+    from attention_lab.render.page import prerender
+
+    prerender()
+
+
+def forget():
+    """Let go of what only making the snapshot needed."""
+    import linecache
+    import zipimport
+
+    linecache.clearcache()
+    for module in list(sys.modules.values()):
+        loader = getattr(module, "__loader__", None)
+        if isinstance(loader, zipimport.zipimporter):
+            loader._files = {}
+    zipimport._zip_directory_cache.clear()
+    sys.path_importer_cache.clear()
+    sys._clear_internal_caches()
+    for name in ("PACKAGE", "PYSCRIPT", "ARCHIVES"):
+        del globals()[name]
