@@ -21,9 +21,10 @@ _TOKEN = re.compile(
     r"|(?P<string>\"[^\"\n]*\"|'[^'\n]*')|(?P<assign><-|:=|::|=>|->|==|[=:])|(?P<mark>[<>|&\"])"
     r"|(?P<chunk>[^\s\[\](){},;=:<>|&\"]+)"
 )
-_CLOSING = {"[": "]", "(": ")", "{": "}"}
-_INDEX = re.compile(r"\b[A-Za-z_]\w*((?:\[[ \t]*(?:\w+[ \t]*)?\])+)")
-_GO_TYPE = re.compile(r"(?<!\])(?:\[[ \t]*(?:\w+[ \t]*)?\])++[ \t]*[A-Za-z_][\w.]*(?=[ \t]*\{)")
+_CLOSING = {"[": "]", "(": ")", "{": "}", "<": ">"}
+_TAG = re.compile(r"<[ ]?((?:tf\.)?\w{0,40}(?:Tensor|Variable))\b:?")
+_INDEX = re.compile(r"\b[A-Za-z_]\w*((?:\[[ \t]*(?:\w+[ \t]*|[ ,\t]*)\])+)")
+_GO_TYPE = re.compile(r"(?<!\])(?:\[[ \t]*(?:\w+[ \t]*)?\])++[ \t]*+[A-Za-z_][\w.]*+(?=[ \t]*\{)")
 _SKELETON = re.compile(r"<<\s?\d+\s?>>")
 _CANDLE = re.compile(r"^[ \t]*Tensor\[\[?[\d, ]*\]?, \w+[^\n]*\]", re.MULTILINE)
 _WORD = re.compile(r"[A-Za-z_\\$][\w.!:$]*")
@@ -79,15 +80,17 @@ def parse_groups(text: str) -> list[Piece]:
     stack: list[Group] = [root]
     mark = NONE
     key = ""
-    expecting = False  # a comma without an item after it yet
+    skip_to = 0
+    keyed = False  # a key came, its mark comes next
     prefix: Cell | None = None
-    skip_newline = False
     continued = False
     for match in _TOKEN.finditer(text):
         kind = match.lastgroup
         token = match[0]
         start = match.start()
         group = stack[-1]
+        if start < skip_to:
+            continue
         if kind == "space":
             mark = mark or SPACE
             continue
@@ -114,14 +117,16 @@ def parse_groups(text: str) -> list[Piece]:
                 token, start = token[1:-1], start + 1
             if _is_key(text, match.end()) and (kind == "string" or _WORD.fullmatch(token)):
                 if len(stack) > 1:
-                    key = token
+                    key, keyed = token, True
                     continue
+            if token == "new" and len(stack) > 1:
+                continue
             cell = Cell(token, start)
             if len(stack) == 1:
                 pieces.append(Piece(cell))
             else:
                 _add(group, cell, key, mark)
-            key, mark, expecting = "", NONE, False
+            key, mark = "", NONE
         elif kind == "open":
             if len(stack) > MAX_AXES * 2:
                 raise error_at(text, start, "TOO_DEEP", f"brackets nest deeper than {MAX_AXES} axes.")
@@ -132,7 +137,7 @@ def parse_groups(text: str) -> list[Piece]:
             else:
                 _add(group, new, key, mark)
             stack.append(new)
-            key, mark, expecting = "", NONE, False
+            key, mark = "", NONE
         elif kind == "close":
             if len(stack) == 1:
                 raise error_at(text, start, "UNBALANCED", f"“{token}” closes a bracket that was never opened.")
@@ -157,12 +162,31 @@ def parse_groups(text: str) -> list[Piece]:
         elif kind == "assign":
             if len(stack) == 1:
                 pieces.append(Piece(Cell(token, start), assign=True))
+            elif not keyed:
+                raise error_at(text, start, "NOT_A_NUMBER", f"a number was expected here, {shorten(token)} came.")
+            keyed = False
         elif kind == "mark":
             if token == "<" and len(stack) > 1 and _SKELETON.match(text, start):
                 raise error_at(text, start, "ELIDED", f"{ELIDED_HINT}.")
-            if len(stack) > 1 and token not in "<>&|":
-                raise error_at(text, start, "NOT_A_MATRIX", f"a number was expected here, {shorten(token)} came.")
-    del expecting, skip_newline
+            tag = _TAG.match(text, start) if token == "<" else None
+            if tag:  # <tf.Tensor: shape=…, numpy=…>
+                new = Group("<", start, tag[1])
+                if len(stack) == 1:
+                    pieces.append(Piece(new))
+                else:
+                    _add(group, new, key, mark)
+                stack.append(new)
+                skip_to, key, mark = tag.end(), "", NONE
+            elif token == ">" and group.bracket == "<":
+                group.end, group.trailing = match.end(), mark
+                stack.pop()
+                key, mark = "", NONE
+            elif token == "<" and key:  # grad_fn=<AddBackward0>
+                closing = text.find(">", start)
+                skip_to, key = closing + 1, ""
+                _add(group, Cell("", start), "grad_fn", mark)
+            elif len(stack) > 1 and token != "&":
+                raise error_at(text, start, "NOT_A_NUMBER", f"a number was expected here, {shorten(token)} came.")
     if len(stack) > 1:
         opened = stack[-1]
         raise error_at(text, opened.position, "UNBALANCED", f"“{opened.bracket}” is never closed.")

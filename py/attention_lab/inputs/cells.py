@@ -143,6 +143,9 @@ def from_rows(text: str, rows: Sequence[Sequence[Cell]], warnings: list[str] | N
     width = len(rows[0])
     for number, row in enumerate(rows):
         if len(row) != width:
+            for cell in (cell for other in rows for cell in other):
+                if is_elision(cell.text):
+                    number_at(text, cell)
             place = row[width].position if len(row) > width else row[0].position
             raise error_at(
                 text, place, "RAGGED",

@@ -38,6 +38,7 @@ _OTHER_DIGIT = re.compile(r"(?![0-9])\d")
 _GROUPED_BY_SPACE = re.compile(rf"(?<=\d)[{_GROUP_SPACES}](?=\d\d\d(?!\d))")
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _POWER_OF_TEN = re.compile(r"(?<=[\d.])(?: ?(?:×|·|⋅|∙|\*|x) ?)10(?:\^\{?([+-]?\d{1,4})\}?|([⁺⁻]?[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,4}))")
+_SUPERSCRIPT = re.compile("[⁺⁻⁰¹²³⁴⁵⁶⁷⁸⁹]")
 _SUPERSCRIPTS = str.maketrans("⁺⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "+-0123456789")
 
 _PROMPT = re.compile(
@@ -82,7 +83,7 @@ def clean_characters(text: str) -> tuple[str, list[str]]:
 
 def _powers(text: str) -> str:
     """Write 1.5 × 10⁻³ as 1.5e-3, padded so that later columns stay where they were."""
-    if "10^" not in text and "10" not in text:
+    if "10^" not in text and (text.isascii() or not _SUPERSCRIPT.search(text)):
         return text
 
     def exponent(match: re.Match[str]) -> str:

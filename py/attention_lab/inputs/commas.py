@@ -106,7 +106,7 @@ def _with_semicolons(text: str, lines: list[Line]) -> Parsed:
     if not any("," in cell.text for row in cells for cell in row):
         return _finish(text, cells, [notice], marked=True)
     readings = {DECIMAL: cells, THOUSANDS: cells}
-    if not words and all(p[0].strip() for p in pieces):
+    if not words and all(p[0].strip() and '"' not in p[0] for p in pieces):
         readings[SEPARATORS] = [_comma_cells(piece) for piece in pieces]
     return _settle(text, readings, marked=True)
 

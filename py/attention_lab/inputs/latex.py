@@ -18,6 +18,7 @@ _SPACING = re.compile(r"\\[,;:!> ]|~|\\q?quad\b|\\phantom\{[^{}\n]{0,20}\}|\\(?:
                       r"|\\(?:big|Big|bigg|Bigg)[lr]?\b|\$|\\[\[\]()]|\\(?:top|mid|bottom)rule\b")  # fmt: skip
 _WRAPPER = re.compile(r"\\(?:num|mathrm|mathbf|text|textbf|boldsymbol|color\{[a-z]{1,20}\}|phantom)\{([^{}\n]{0,80})\}")
 _ROW_END = re.compile(r"\\\\(?:\[[^\]\n&]{0,12}\])?")
+_DECIMAL_COMMA = re.compile(r"(\d)\{,\}(\d{1,40})")
 _POWER = re.compile(r"[ ]?(?:\\times|\\cdot)[ ]?10[ ]?\^[ ]?(?:\{[ ]?([+-]?\d{1,4})[ ]?\}|(\d))")
 
 
@@ -66,7 +67,7 @@ def _body(text: str, begin: int, end: int) -> Parsed:
     if dots:
         raise error_at(text, begin + dots.start(), "ELIDED", f"{ELIDED_HINT}.")
     decimal_comma = "{,}" in body
-    body = body.replace("{,}", ".  ").replace("\\infty", "inf   ").replace("\\cr", "\\\\ ")
+    body = _DECIMAL_COMMA.sub(r"\1.\2  ", body).replace("\\infty", "inf   ").replace("\\cr", "\\\\ ")
     body = _POWER.sub(lambda m: f"e{m[1] or m[2]}".ljust(len(m[0])), body)
     body = _FRACTION.sub(lambda m: f"{m[1] or m[3]}/{m[2] or m[4]}".ljust(len(m[0])), body)
     body = _WRAPPER.sub(lambda m: m[1].rjust(len(m[0])), body)

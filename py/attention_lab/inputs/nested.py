@@ -33,7 +33,7 @@ WRAPPERS = {
     "array", "asarray", "asanyarray", "as_tensor", "tensor", "parameter", "variable", "constant", "ndarray", "matrix",
     "mat", "devicearray", "masked_array", "from_numpy", "convert_to_tensor", "to_tensor", "matrixform", "print",
     "mutabledensematrix", "immutabledensematrix", "immutablematrix", "smatrix", "sa", "arr1", "arr2", "arr3", "disp",
-    "kerasvariable", "eagertensor", "dataframe", "display", "immutabledensendimarray", "repr", "n", "arrayimpl",
+    "structure", "kerasvariable", "eagertensor", "dataframe", "display", "immutabledensendimarray", "repr", "n", "arrayimpl",
 }  # fmt: skip
 _TYPED = {"float32", "float64", "float16", "int", "int32", "int64", "float", "double", "bool", "integer", "real", "sa",
           "number", "any", "vec", "array", "matrix", "tensor", "list", "tuple", "c", "smatrix"}  # fmt: skip
@@ -66,6 +66,7 @@ def find_arrays(text: str, pieces: list[Piece]) -> list[Found]:
     name = ""
     metadata = False
     stray = False
+    weak: list[bool] = []  # "(2, 2)" in passing is data only if there is nothing else
     for index, piece in enumerate(pieces):
         item = piece.item
         before = pieces[index - 1] if index else None
@@ -92,7 +93,12 @@ def find_arrays(text: str, pieces: list[Piece]) -> list[Found]:
             continue
         _refuse_operations(text, pieces, index)
         found += _arrays(text, item, "" if _base(name) in DATA | {"containing"} else name)
+        weak.append(item.bracket == "(" and not item.name and not item.groups())
+        if len(weak) < len(found):
+            weak += [False] * (len(found) - len(weak))
         name = ""
+    if not all(weak):
+        found = [one for one, passing in zip(found, weak, strict=True) if not passing]
     if stray and found:
         found[0].layout.warnings.append("text around the brackets left out")
     return _joined_rows(text, found)
@@ -122,14 +128,27 @@ def _is_data(group: Group) -> bool:
     base = _base(group.name)
     if group.bracket == "{":
         return True
+    if group.bracket == "<":
+        return any(isinstance(item, Group) and _holds_list(item) and _base(key) not in METADATA
+                   for item, key in zip(group.items, group.keys, strict=True))  # fmt: skip
     if group.bracket == "[":
         return not group.name or base in _TYPED or base in WRAPPERS
     if not group.name:
         return len(group.items) > 1 or any(_holds_list(child) for child in group.groups())
-    if base in LISTS:
+    if base in LISTS or _listed(group):
         return True
     return (base in WRAPPERS or base.endswith(("tensor", "array", "matrix"))) and any(
         isinstance(item, Group) for item in group.items
+    )
+
+
+def _listed(group: Group) -> bool:
+    """Scala's Array(1, 2): entries as arguments."""
+    return (
+        _base(group.name) == "array"
+        and len(group.items) > 1
+        and not any(group.keys)
+        and all(isinstance(item, Cell) for item in group.items)
     )
 
 
@@ -176,8 +195,13 @@ def _bullet(text: str, position: int) -> bool:
 
 def _arrays(text: str, group: Group, name: str) -> list[Found]:
     """The arrays in one top-level group: one, or several for named entries of an object."""
-    if group.bracket == "(" and group.name and _base(group.name) not in LISTS:
+    if group.bracket == "<" or (
+        group.bracket == "(" and group.name and _base(group.name) not in LISTS and not _listed(group)
+        and not (_base(group.name) == "array" and len(group.items) > 1 and not any(group.keys))
+    ):  # fmt: skip
         return _constructed(text, group, name)
+    if group.bracket == "[" and _base(group.name) in WRAPPERS and len(group.items) == 1 and group.groups():
+        return _arrays(text, group.groups()[0], name)  # MatrixForm[{{…}}]
     if any(group.keys):
         return _object(text, group, name)
     keyed = [child for child in group.groups() if any(child.keys)]
@@ -352,7 +376,9 @@ def _nested(text: str, group: Group, depth: int = 1) -> tuple[Layout, int]:
             raise error_at(text, item.position, "RAGGED",
                            f"a row in brackets was expected here, {shorten(item.text)} came.")  # fmt: skip
         inner = item
-        if item.bracket == "(" and item.name and _base(item.name) not in LISTS:
+        if item.bracket == "<" or (
+            item.bracket == "(" and item.name and _base(item.name) not in LISTS and not _listed(item)
+        ):
             if not _is_data(item):
                 raise _refuse_call(text, item)
             for one in _constructed(text, item, ""):

@@ -15,10 +15,13 @@ from attention_lab.inputs.cells import assemble
 from attention_lab.inputs.characters import clean_characters, strip_comments, strip_prompts
 from attention_lab.inputs.commas import read_table
 from attention_lab.inputs.displays import read_display, split_named
+from attention_lab.inputs.fast import SHORTEST, read_plain
 from attention_lab.inputs.latex import looks_like_latex, read_latex
 from attention_lab.inputs.nested import find_arrays
 from attention_lab.inputs.parsed import MAX_CHARACTERS, Parsed, PasteError
 from attention_lab.inputs.table import EMPTY_MESSAGE
+
+MAX_GENERAL = 8 * 2**20  # characters; the general readers take some microseconds for each
 
 __all__ = ["Parsed", "PasteError", "format_compact", "format_matrix", "parse_matrix", "parse_named", "require_finite"]
 
@@ -112,6 +115,15 @@ def _read(text: str) -> list[tuple[str, Parsed]]:
             f"at most {MAX_CHARACTERS:,} characters can be read; this text has {len(text):,}.", code="TOO_LARGE"
         )
     text, warnings = clean_characters(text)
+    if len(text) >= SHORTEST:
+        plain = read_plain(text)
+        if plain is not None:
+            return _warned([("", plain)], warnings)
+        if len(text) > MAX_GENERAL:
+            raise PasteError(
+                f"a text of {len(text):,} characters can only be read when it is plain numbers in even rows with one "
+                f"kind of separator; other forms are read up to {MAX_GENERAL:,} characters.", code="TOO_LARGE"
+            )
     if not text.strip():
         raise PasteError(EMPTY_MESSAGE, code="EMPTY")
     if looks_like_latex(text):
@@ -119,10 +131,24 @@ def _read(text: str) -> list[tuple[str, Parsed]]:
     text = strip_comments(strip_prompts(text))
     if not text.strip():
         raise PasteError(EMPTY_MESSAGE, code="EMPTY")
-    found = _bracketed(text) if any(c in text for c in "[({") else None
-    if found is None:
-        found = _plain(text)
-    return _warned(found, warnings)
+    if not any(c.isalnum() or c in "∞-.…" for c in text):
+        raise PasteError(EMPTY_MESSAGE, code="EMPTY")
+    return _warned(_without_latex(text), warnings)
+
+
+def _without_latex(text: str) -> list[tuple[str, Parsed]]:
+    if not any(c in text for c in "[({"):
+        return _plain(text)
+    try:
+        return _bracketed(text) or _plain(text)
+    except PasteError as error:
+        rest = text.lstrip("\n").partition("\n")[2]
+        if not rest.strip() or any(c in rest for c in "[({"):
+            raise
+        try:  # brackets in a header row only: "loss (nats, mean),accuracy"
+            return _plain(text)
+        except PasteError:
+            raise error from None
 
 
 def _warned(found: list[tuple[str, Parsed]], warnings: list[str]) -> list[tuple[str, Parsed]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from attention_lab.inputs.cells import ELIDED_HINT, Cell, is_numeric
+from attention_lab.inputs.cells import ELIDED_HINT, Cell, is_numeric, number_at
 from attention_lab.inputs.literals import is_elision, is_missing
 from attention_lab.inputs.parsed import PasteError, error_at, shorten
 
@@ -61,6 +61,8 @@ def by_mark(mark: str) -> Splitter:
 
 
 def _unquote(text: str) -> str:
+    if not text or text[0] not in "\"'`*$":
+        return text
     for quote in ('"', "'", "`", "**", "$"):
         if len(text) >= 2 * len(quote) and text.startswith(quote) and text.endswith(quote):
             text = text[len(quote) : len(text) - len(quote)].strip()
@@ -107,6 +109,8 @@ def trim(text: str, rows: list[list[Cell]], warnings: list[str], *, marked: bool
     end = len(numeric) - numeric[::-1].index(True)
     for row in rows[:first] + rows[end:]:
         _refuse_gaps(text, row)
+        if not any(_is_label(cell) for cell in row):
+            number_at(text, next(cell for cell in row if cell.text))
     header = rows[first - 1] if first else None
     footer = end < len(rows)
     rows = rows[first:end]
@@ -132,7 +136,7 @@ def trim(text: str, rows: list[list[Cell]], warnings: list[str], *, marked: bool
     if index and len(rows[0]) > 1:
         warnings.append("index column left out")
         rows = [row[1:] for row in rows]
-    elif len(rows[0]) > 1 and all(_is_word(row[0]) for row in rows):
+    elif len(rows) > 1 and len(rows[0]) > 1 and all(_is_label(row[0]) for row in rows):
         warnings.append("row labels left out")
         rows = [row[1:] for row in rows]
     return [row for row in rows if row] or rows
@@ -160,6 +164,11 @@ def _is_index_name(name: str) -> bool:
 
 def _is_word(cell: Cell) -> bool:
     return bool(cell.text) and not is_numeric(cell) and not is_missing(cell.text) and not is_elision(cell.text)
+
+
+def _is_label(cell: Cell) -> bool:
+    """A word that cannot be a misspelt number: it begins with a letter."""
+    return _is_word(cell) and (cell.text[0].isalpha() or cell.text[0] in "_<▁Ġ#")
 
 
 def _header_of_integers(rows: list[list[Cell]], marked: bool) -> bool:
