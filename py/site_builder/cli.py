@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
+from . import testing
 from .build import build
 from .console import BuildError, say
 from .serve import serve
@@ -20,13 +21,27 @@ def parser() -> argparse.ArgumentParser:
     server.add_argument("--port", type=int, help="the port to use (without it: 8000, or a free one)")
     server.add_argument("--no-open", action="store_true", help="do not open a browser")
     commands.add_parser("build", help="write dist/ and dist/attention-lab.html")
+    tests = commands.add_parser(
+        "test",
+        help="run the unit tests in CPython and in Pyodide, and the browser tests",
+        description=testing.__doc__,
+        usage="build.py test [--suite NAME] [pytest arguments ...]",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    tests.add_argument("--suite", action="append", choices=list(testing.SUITES), help="only this suite (may be repeated)")
     return top
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; the exit code."""
-    options = parser().parse_args(arguments)
+    commands = parser()
+    options, more = commands.parse_known_args(arguments)
+    if more and options.command != "test":
+        commands.error(f"unknown arguments: {' '.join(more)}")
     try:
+        if options.command == "test":
+            return testing.test(more, options.suite)
         if options.command == "build":
             build()
         elif options.command == "serve":

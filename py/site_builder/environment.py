@@ -11,7 +11,6 @@ import re
 import shutil
 import subprocess
 import sys
-import venv
 from functools import cache
 from pathlib import Path
 
@@ -21,7 +20,7 @@ from .paths import cache_dir
 Command = list[str]
 
 
-def run(command: Command, *, what: str, timeout: float = 1800, **options: object) -> subprocess.CompletedProcess[str]:
+def run(command: Command, *, what: str, timeout: float = 1800) -> subprocess.CompletedProcess[str]:
     """Run a helper command quietly; on failure raise BuildError with the end of what it printed."""
     try:
         done = subprocess.run(
@@ -32,7 +31,6 @@ def run(command: Command, *, what: str, timeout: float = 1800, **options: object
             text=True,
             errors="replace",
             timeout=timeout,
-            **options,  # type: ignore[call-overload]
         )
     except FileNotFoundError:
         raise BuildError(f"{what} failed: {command[0]} is not there.") from None
@@ -49,19 +47,29 @@ def venv_python(folder: Path) -> Path:
     return folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 
 
+STAMP = "attention-lab.stamp"
+
+
 def make_venv(folder: Path, requirements: list[str]) -> Path:
     """A virtual environment with exactly these requirements; reused while both they and Python stay the same.
 
-    The stamp is written last, so an interrupted install is made again from nothing.
+    The stamp says whose folder it is, and what is in it once that is true: an interrupted install is made again
+    from nothing, and a folder that somebody else made is left alone.
     """
-    stamp = folder / "attention-lab.stamp"
+    stamp = folder / STAMP
     wanted = "\n".join([sys.version, *requirements])
     python = venv_python(folder)
     if stamp.is_file() and stamp.read_text() == wanted and python.exists():
         return python
-    if folder.exists():
+    if stamp.is_file():
         shutil.rmtree(folder)
+    elif folder.exists() and any(folder.iterdir()):
+        raise BuildError(f"{folder} was not made by build.py. Move it away and run the same command again.")
     folder.parent.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(exist_ok=True)
+    stamp.write_text("unfinished")
+    import venv  # not part of Pyodide's standard library, where the pure parts of this package are tested too
+
     try:
         venv.create(folder, with_pip=True, symlinks=os.name != "nt")
     except (subprocess.CalledProcessError, OSError) as error:
@@ -83,7 +91,7 @@ def private_python(requirements: list[str], label: str) -> Path:
     """A virtual environment of our own under the cache, named by what is in it."""
     key = hashlib.sha256("\n".join([sys.version, *requirements]).encode()).hexdigest()[:12]
     folder = cache_dir() / "venvs" / f"{label}-{key}"
-    if not (folder / "attention-lab.stamp").is_file() and requirements:
+    if not (folder / STAMP).is_file() and requirements:
         say(f"Installing {', '.join(requirements)} for the build ...")
     return make_venv(folder, requirements)
 

@@ -1,0 +1,38 @@
+"""What all suites share: which tests cannot run where, and how hypothesis behaves.
+
+A test that is left out says why. With ATTENTION_LAB_REQUIRE_TORCH=1 (in .ci/run) PyTorch's absence is a failure.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+
+import pytest
+from hypothesis import settings
+
+IN_PYODIDE = sys.platform == "emscripten"
+
+# The same examples in every run and on every machine; no time limit, because Pyodide is slower than CPython.
+settings.register_profile("lab", deadline=None, derandomize=True, database=None)
+settings.register_profile("pyodide", parent=settings.get_profile("lab"), max_examples=25)
+settings.load_profile("pyodide" if IN_PYODIDE else "lab")
+
+NOT_IN_PYODIDE = {
+    "needs_torch": "PyTorch does not exist inside Pyodide",
+    "needs_onnx": "the onnx package does not exist inside Pyodide",
+    "needs_browser": "a browser cannot be driven from inside Pyodide",
+    "needs_cpython": "Pyodide has no processes, sockets or compiled packages",
+}
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip what cannot run here, with the reason."""
+    for marker, reason in NOT_IN_PYODIDE.items():
+        if IN_PYODIDE and item.get_closest_marker(marker):
+            pytest.skip(reason)
+    if item.get_closest_marker("needs_torch") and importlib.util.find_spec("torch") is None:
+        if os.environ.get("ATTENTION_LAB_REQUIRE_TORCH") == "1":
+            pytest.fail("PyTorch is not installed, and ATTENTION_LAB_REQUIRE_TORCH=1 says that it must be")
+        pytest.skip("PyTorch is not installed; .ci/run installs it and runs this")
