@@ -23,7 +23,7 @@ NOT_IN_PYODIDE = {
     "needs_torch": "PyTorch does not exist inside Pyodide",
     "needs_onnx": "the onnx package does not exist inside Pyodide",
     "needs_browser": "a browser cannot be driven from inside Pyodide",
-    "needs_cpython": "Pyodide has no processes, sockets or compiled packages",
+    "needs_cpython": "Pyodide has no processes, no sockets and a small stack",
 }
 
 
