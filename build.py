@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-if sys.version_info < (3, 11):
+if sys.version_info < (3, 11):  # noqa: UP036  (said in one line instead of a traceback)
     sys.exit(f"build.py: Python 3.11 or newer is needed; this is {sys.version.split()[0]}.")
 
 sys.dont_write_bytecode = True

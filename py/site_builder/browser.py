@@ -19,7 +19,9 @@ USUAL_PLACES = [
     r"C:\Program Files (x86)\Google\Chrome\Application\chrome.exe",
     r"C:\Program Files (x86)\Microsoft\Edge\Application\msedge.exe",
 ]
-NEEDED = "The browser tests need Chromium: install it, or name one with ATTENTION_LAB_CHROMIUM=/path/to/chromium."
+NEEDED = (
+    "The browser tests need Chromium: install it, or name one with ATTENTION_LAB_CHROMIUM=/path/to/chromium."
+)
 
 
 def system_chromium() -> str | None:
@@ -43,7 +45,10 @@ def install_from_debian() -> str | None:
     say("No Chromium found: installing the system's package chromium ...")
     try:
         run([apt, "update", "-q"], what="apt-get update", timeout=600)
-        run([apt, "install", "-q", "-y", "--no-install-recommends", "chromium"], what="apt-get install chromium")
+        run(
+            [apt, "install", "-q", "-y", "--no-install-recommends", "chromium"],
+            what="apt-get install chromium",
+        )
     except BuildError as error:
         say(f"  {error}\n  trying Playwright's own")
         return None
@@ -52,12 +57,12 @@ def install_from_debian() -> str | None:
 
 def playwright_chromium(python: Path) -> str:
     """Playwright's own Chromium, downloaded if it is not here yet."""
-    ask = (
-        "from playwright.sync_api import sync_playwright as s\nwith s() as p: print(p.chromium.executable_path)"
-    )
+    ask = "from playwright.sync_api import sync_playwright as s\nwith s() as p: print(p.chromium.executable_path)"
 
     def path() -> str:
-        done = subprocess.run([str(python), "-c", ask], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        done = subprocess.run(
+            [str(python), "-c", ask], stdin=subprocess.DEVNULL, capture_output=True, text=True
+        )
         return done.stdout.strip()
 
     if not Path(path()).is_file():

@@ -25,7 +25,9 @@ from .runtime import gather
 def build(root: Path = ROOT, target: Path | None = None) -> Path:
     """Make `dist/` of the checkout `root` and return its path."""
     target = target or root / "dist"
-    stamp = cache_dir() / "builds" / (hashlib.sha256(str(target.resolve()).encode()).hexdigest()[:16] + ".json")
+    stamp = (
+        cache_dir() / "builds" / (hashlib.sha256(str(target.resolve()).encode()).hexdigest()[:16] + ".json")
+    )
     inputs = digest_of(input_files(root), [sys.version, numpy_requirement()])
     if is_current(stamp, inputs, target):
         say(f"{shown(target)} is up to date.")
@@ -88,7 +90,9 @@ def is_current(stamp: Path, inputs: str, target: Path) -> bool:
     if facts.get("inputs") != inputs or not target.is_dir():
         return False
     there = {
-        path.relative_to(target).as_posix(): path.read_bytes() for path in sorted(target.rglob("*")) if path.is_file()
+        path.relative_to(target).as_posix(): path.read_bytes()
+        for path in sorted(target.rglob("*"))
+        if path.is_file()
     }
     return bool(facts.get("outputs") == digest_of(there))
 

@@ -29,7 +29,9 @@ def parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    tests.add_argument("--suite", action="append", choices=list(testing.SUITES), help="only this suite (may be repeated)")
+    tests.add_argument(
+        "--suite", action="append", choices=list(testing.SUITES), help="only this suite (may be repeated)"
+    )
     return top
 
 

@@ -25,7 +25,9 @@ def pyscript_tag(interpreter: str, source: str | None = None, code: str = "") ->
 def without_micropython(page: str) -> str:
     """PyScript loads every plugin for MicroPython unless its configuration, too, says not to."""
     config = json.dumps({"plugins": PYSCRIPT_PLUGINS})
-    built, count = re.subn(r"<body\b[^>]*>", lambda m: f'{m[0]}\n<mpy-config type="json" hidden>{config}</mpy-config>', page)
+    built, count = re.subn(
+        r"<body\b[^>]*>", lambda m: f'{m[0]}\n<mpy-config type="json" hidden>{config}</mpy-config>', page
+    )
     if count != 1:
         raise BuildError(f"index.html has {count} body elements, expected 1")
     return built
@@ -50,11 +52,18 @@ def boot(runtime: Runtime) -> str:
 
 def site_files(page: str, static: Path, main: bytes, stylesheet: str, runtime: Runtime) -> dict[str, bytes]:
     """The site as {path: content}. `page` has its slots filled; its references to static/ are settled here."""
-    files: dict[str, bytes] = {"index.html": map_references(without_micropython(page), lambda path: f"./{path}").encode()}
+    files: dict[str, bytes] = {
+        "index.html": map_references(without_micropython(page), lambda path: f"./{path}").encode()
+    }
     for path in dict.fromkeys(["runtime.mjs", "snapshot.mjs", "storage.js", *static_references(page)]):
         files[path] = static_file(static, path, stylesheet)
-    listing = {name: {"path": f"./{asset.path}", "size": len(asset.content)} for name, asset in runtime.assets.items()}
-    files["assets.mjs"] = (runtime.manifest(listing) + (static / "assets.mjs").read_text(encoding="utf-8")).encode()
+    listing = {
+        name: {"path": f"./{asset.path}", "size": len(asset.content)}
+        for name, asset in runtime.assets.items()
+    }
+    files["assets.mjs"] = (
+        runtime.manifest(listing) + (static / "assets.mjs").read_text(encoding="utf-8")
+    ).encode()
     files["main.py"] = main
     for asset in runtime.assets.values():
         files[asset.path] = asset.content

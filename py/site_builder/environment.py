@@ -108,7 +108,9 @@ def pip() -> Command:
 
 def _node_version(node: str) -> int:
     try:
-        out = subprocess.run([node, "--version"], capture_output=True, text=True, timeout=60, check=True).stdout
+        out = subprocess.run(
+            [node, "--version"], capture_output=True, text=True, timeout=60, check=True
+        ).stdout
     except (OSError, subprocess.SubprocessError):
         return 0
     match = re.match(r"v(\d+)\.", out)

@@ -18,7 +18,7 @@ import threading
 import urllib.error
 import urllib.request
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +29,7 @@ from .environment import pip, wheel_node
 from .paths import cache_dir
 
 PINS = json.loads((Path(__file__).parent / "pins.json").read_text(encoding="utf-8"))
+NUMPY_WHEEL: str = next(name for name in PINS["pyodide"]["files"] if name.startswith("numpy-"))
 CONNECT_SECONDS = 6.0
 
 
@@ -94,7 +95,7 @@ class Store:
                 )
             path = self.path(pin)
             path.parent.mkdir(parents=True, exist_ok=True)
-            os.replace(part, path)
+            part.replace(path)
 
     @contextmanager
     def workspace(self) -> Iterator[Path]:
@@ -122,12 +123,9 @@ def release_url(pin: Pin) -> str | None:
 
 def from_release(wanted: list[Pin], store: Store) -> None:
     """Single files from the official release. One failed connection is enough to give up on all of them."""
-    urls = [(pin, url) for pin in wanted if (url := release_url(pin))]
-    if not urls:
-        raise SourceError("does not have these files")
-    for pin, url in urls:
+    for pin in wanted:
         try:
-            with urllib.request.urlopen(url, timeout=CONNECT_SECONDS) as answer:
+            with urllib.request.urlopen(release_url(pin) or "", timeout=CONNECT_SECONDS) as answer:
                 progress = Progress(pin.name, pin.size)
                 try:
                     store.add(pin, answer, "the official release", progress)
@@ -154,9 +152,6 @@ def from_npm(wanted: list[Pin], store: Store) -> None:
 
 def from_wheel_npm(wanted: list[Pin], store: Store) -> None:
     """The npm packages, through an npm that comes from PyPI. Only for what no Python package carries."""
-    wanted = [pin for pin in wanted if pin.group == "pyscript"]
-    if not wanted:
-        raise SourceError("not needed for these files")
     try:
         npm = wheel_node(PINS["packages"]["node"])[1]
     except BuildError as error:
@@ -165,11 +160,8 @@ def from_wheel_npm(wanted: list[Pin], store: Store) -> None:
 
 
 def _npm_pack(npm: str, wanted: list[Pin], store: Store) -> None:
-    groups = sorted({pin.group for pin in wanted} & NPM_PACKAGES.keys())
-    if not groups:
-        raise SourceError("does not have these files")
     environment = {**os.environ, "PATH": str(Path(npm).parent) + os.pathsep + os.environ.get("PATH", "")}
-    for group in groups:
+    for group in sorted({pin.group for pin in wanted}):
         package = f"{NPM_PACKAGES[group]}@{PINS[group]['version']}"
         with store.workspace() as work:
             try:
@@ -204,9 +196,6 @@ def _npm_pack(npm: str, wanted: list[Pin], store: Store) -> None:
 
 def from_runtime_wheel(wanted: list[Pin], store: Store) -> None:
     """The PyPI wheel that carries the whole Pyodide runtime and NumPy for it."""
-    wanted = [pin for pin in wanted if pin.group == "pyodide"]
-    if not wanted:
-        raise SourceError("does not have these files")
     facts = PINS["packages"]
     with store.workspace() as work:
         options = ["--no-deps", "--only-binary=:all:", "--python-version", "3.12", "--no-cache-dir"]
@@ -223,9 +212,6 @@ def from_runtime_wheel(wanted: list[Pin], store: Store) -> None:
 
 def from_pypi_wheels(wanted: list[Pin], store: Store) -> None:
     """Pure Python wheels for the tests inside Pyodide, each by its own name and version."""
-    wanted = [pin for pin in wanted if pin.group == "test-wheels"]
-    if not wanted:
-        raise SourceError("does not have these files")
     requirements = ["==".join(pin.name.split("-")[:2]) for pin in wanted]
     with store.workspace() as work:
         target = ["--python-version", "3.13", "--platform", "any", "--implementation", "py", "--abi", "none"]
@@ -237,7 +223,9 @@ def from_pypi_wheels(wanted: list[Pin], store: Store) -> None:
                     store.add(pin, file, f"PyPI as {pin.name}")
 
 
-def pip_download(requirements: list[str], options: list[str], work: Path, size: int | None = None) -> list[Path]:
+def pip_download(
+    requirements: list[str], options: list[str], work: Path, size: int | None = None
+) -> list[Path]:
     """Download wheels with pip into `work`, with progress read from the size of its scratch files."""
     target, scratch = work / "wheels", work / "scratch"
     target.mkdir()
@@ -274,7 +262,9 @@ def pip_download(requirements: list[str], options: list[str], work: Path, size: 
         progress.close()
     files = sorted(target.iterdir())
     if done.returncode or not files:
-        errors = [line for line in done.stdout.splitlines() if line.startswith("ERROR")] or ["no reason given"]
+        errors = [line for line in done.stdout.splitlines() if line.startswith("ERROR")] or [
+            "no reason given"
+        ]
         raise SourceError(f"pip download failed ({errors[-1][:200]})")
     return files
 
@@ -289,34 +279,38 @@ def _size_of(folder: Path) -> int:
     return total
 
 
-Source = Callable[[list[Pin], Store], None]
-SOURCES: list[tuple[str, Source]] = [
-    ("official release", from_release),
-    ("npm", from_npm),
-    ("npm from PyPI", from_wheel_npm),
-    ("PyPI runtime wheel", from_runtime_wheel),
-    ("PyPI", from_pypi_wheels),
-]
+@dataclass(frozen=True)
+class Source:
+    """One place that files can come from: which of them it holds, and how to get those into the store."""
+
+    label: str
+    holds: Callable[[Pin], bool]
+    fetch: Callable[[list[Pin], Store], None]
 
 
-def obtain(
-    *groups: str, store: Store | None = None, sources: list[tuple[str, Source]] | None = None
-) -> dict[str, Path]:
+SOURCES = (
+    Source("the official release", lambda pin: release_url(pin) is not None, from_release),
+    Source("npm", lambda pin: pin.group in NPM_PACKAGES and pin.name != NUMPY_WHEEL, from_npm),
+    Source("npm that comes from PyPI", lambda pin: pin.group == "pyscript", from_wheel_npm),
+    Source("the PyPI package with the runtime", lambda pin: pin.group == "pyodide", from_runtime_wheel),
+    Source("PyPI", lambda pin: pin.group == "test-wheels", from_pypi_wheels),
+)
+
+
+def obtain(*groups: str, store: Store | None = None, sources: Sequence[Source] = SOURCES) -> dict[str, Path]:
     """Every pinned file of these groups as {name: verified path}, fetched where it is missing."""
     store = store or Store(cache_dir())
-    sources = SOURCES if sources is None else sources
     needed = [pin for group in groups for pin in pins(group)]
     missing = [pin for pin in needed if not store.has(pin)]
-    for label, source in sources:
-        if not missing:
-            break
-        if not applies(source, missing):
+    for source in sources:
+        wanted = [pin for pin in missing if source.holds(pin)]
+        if not wanted:
             continue
-        say(f"Fetching {summary(missing)} from: {label}")
+        say(f"Fetching {summary(wanted)} from {source.label}")
         try:
-            source(missing, store)
+            source.fetch(wanted, store)
         except SourceError as error:
-            say(f"  {label}: {error}; trying the next source")
+            say(f"  {source.label}: {error}; trying the next source")
         missing = [pin for pin in missing if not store.path(pin).is_file()]
     if missing:
         raise BuildError(
@@ -326,22 +320,6 @@ def obtain(
     return {pin.name: store.path(pin) for pin in needed}
 
 
-def applies(source: Source, wanted: list[Pin]) -> bool:
-    """False for a source that is known not to hold any of these files, so that it is passed over in silence."""
-    groups = {pin.group for pin in wanted}
-    if source is from_release:
-        return bool(groups & NPM_PACKAGES.keys())
-    if source is from_npm:
-        return any(pin.group in NPM_PACKAGES and not pin.name.endswith(".whl") for pin in wanted)
-    if source is from_wheel_npm:
-        return "pyscript" in groups
-    if source is from_runtime_wheel:
-        return "pyodide" in groups
-    if source is from_pypi_wheels:
-        return "test-wheels" in groups
-    return True
-
-
 def summary(wanted: list[Pin]) -> str:
-    """Name one file, count many: 'numpy….whl' or '5 files'."""
+    """Name one file, count many: 'pyodide.mjs' or '5 files'."""
     return wanted[0].name if len(wanted) == 1 else f"{len(wanted)} files"

@@ -12,7 +12,9 @@ from .console import BuildError
 
 SLOT = re.compile(r"<!--slot:(?P<name>[\w-]+)-->(?P<default>.*?)<!--/slot:(?P=name)-->", re.DOTALL)
 UNBUILT = re.compile(r"<!--unbuilt-->.*?<!--/unbuilt-->\n?", re.DOTALL)
-REFERENCE = re.compile(r"""(?P<attribute>\s(?:href|src))=(?P<quote>["'])(?:\./)?static/(?P<path>[^"'?#]+)(?P=quote)""")
+REFERENCE = re.compile(
+    r"""(?P<attribute>\s(?:href|src))=(?P<quote>["'])(?:\./)?static/(?P<path>[^"'?#]+)(?P=quote)"""
+)
 
 
 def fill(source: str, slots: Mapping[str, str]) -> str:

@@ -56,7 +56,12 @@ def python_with_numpy() -> str:
 
 def prerender(package_root: Path) -> Prerendered:
     """Render the default page with the package under `package_root`."""
-    environment = {**os.environ, "PYTHONPATH": str(package_root), "PYTHONHASHSEED": "0", "PYTHONIOENCODING": "utf-8"}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(package_root),
+        "PYTHONHASHSEED": "0",
+        "PYTHONIOENCODING": "utf-8",
+    }
     done = subprocess.run(
         [python_with_numpy(), "-B", "-c", PROGRAM],
         stdin=subprocess.DEVNULL,

@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .archive import package_files, zip_bytes
-from .fetch import PINS, obtain
+from .fetch import NUMPY_WHEEL, PINS, obtain
 from .snapshot import LIBRARIES, Snapshot, libraries, make_snapshot
 
-NUMPY_WHEEL = next(name for name in PINS["pyodide"]["files"] if name.startswith("numpy-"))
 PYSCRIPT_MODULES = {Path(name).name: name for name in PINS["pyscript"]["files"] if name.endswith(".js")}
 PYSCRIPT_CORE = next(name for name in PYSCRIPT_MODULES if name.startswith("core-"))
 
@@ -21,7 +20,15 @@ PYSCRIPT_CORE = next(name for name in PYSCRIPT_MODULES if name.startswith("core-
 # loaded all the same: that is how it learns to stay silent.)
 PYSCRIPT_PLUGINS = [
     f"!{name}"
-    for name in ("codemirror", "deprecations-manager", "donkey", "error", "py-editor", "py-game", "py-terminal")
+    for name in (
+        "codemirror",
+        "deprecations-manager",
+        "donkey",
+        "error",
+        "py-editor",
+        "py-game",
+        "py-terminal",
+    )
 ]
 
 
@@ -91,14 +98,18 @@ def gather(package: Path, static: Path) -> Runtime:
     sources, lock, wheel = package_files(package), lock_file(), found[NUMPY_WHEEL].read_bytes()
     pyscript = {name: found[path].read_text(encoding="utf-8") for name, path in PYSCRIPT_MODULES.items()}
     pyodide = {name: found[name].read_bytes() for name in PINS["pyodide"]["files"] if name != NUMPY_WHEEL}
-    snapshot = make_snapshot(sources, pyodide, wheel, pyscript[PYSCRIPT_CORE], {**lock, "packages": {}}, static)
+    snapshot = make_snapshot(
+        sources, pyodide, wheel, pyscript[PYSCRIPT_CORE], {**lock, "packages": {}}, static
+    )
     extra: dict[str, Asset] = {}
     if snapshot:
         for name, content in libraries(wheel).items():
             file = LIBRARIES[name].rpartition("/")[2].partition(".")[0]
             extra[name] = Asset(f"runtime/{file}.wasm", "application/wasm", content)
         identity = str(snapshot.plan["id"])[:12]
-        extra["snapshot"] = Asset(f"snapshot-{identity}.bin", "application/octet-stream", snapshot.content, packed=True)
+        extra["snapshot"] = Asset(
+            f"snapshot-{identity}.bin", "application/octet-stream", snapshot.content, packed=True
+        )
     return Runtime(
         assets={
             "loader": asset("pyodide.mjs", "text/javascript"),

@@ -20,7 +20,9 @@ from .runtime import PYSCRIPT_CORE, Runtime
 HOME = "https://attention-lab.invalid/"
 RELATIVE_IMPORT = re.compile(r"""(?<=["'])\./(?=[\w-]+\.m?js["'])""")
 STYLESHEET = re.compile(r"""<link\b[^>]*?\srel=["']?stylesheet["']?[^>]*>""")
-SCRIPT = re.compile(r"""<script(?P<attributes>[^>]*?)\ssrc=["'](?:\./)?static/(?P<path>[^"']+)["'](?P<more>[^>]*)></script>""")
+SCRIPT = re.compile(
+    r"""<script(?P<attributes>[^>]*?)\ssrc=["'](?:\./)?static/(?P<path>[^"']+)["'](?P<more>[^>]*)></script>"""
+)
 NOTICES_LINK = re.compile(r"""<a\b[^>]*?\shref=["'](?:\./)?static/NOTICES\.html["'][^>]*>(.*?)</a>""")
 
 
@@ -62,7 +64,9 @@ def bundle(static: Path, main: str, runtime: Runtime) -> str:
         parts.append(f'<script type="text/plain" data-module="{HOME}{name}">{code}</script>')
     parts.append(pyscript_tag(f"{HOME}runtime.mjs", code="\n" + script_text(main)))
     start = (static / "single.js").read_text(encoding="utf-8")
-    parts.append(f'<script data-start="{HOME}runtime.mjs {HOME}{PYSCRIPT_CORE}">\n{script_text(start)}</script>')
+    parts.append(
+        f'<script data-start="{HOME}runtime.mjs {HOME}{PYSCRIPT_CORE}">\n{script_text(start)}</script>'
+    )
     return "\n".join(parts) + "\n"
 
 

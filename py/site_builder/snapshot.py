@@ -51,7 +51,12 @@ def libraries(wheel: bytes) -> dict[str, bytes]:
 
 
 def make_snapshot(
-    package: dict[str, bytes], runtime: dict[str, bytes], wheel: bytes, core: str, lock: dict[str, object], static: Path
+    package: dict[str, bytes],
+    runtime: dict[str, bytes],
+    wheel: bytes,
+    core: str,
+    lock: dict[str, object],
+    static: Path,
 ) -> Snapshot | None:
     """From the cache or newly made; None where it cannot be made.
 
@@ -60,7 +65,12 @@ def make_snapshot(
     """
     sources = [static / "snapshot.mjs", HERE / "make_snapshot.mjs", *sorted((HERE / "inside").glob("*.py"))]
     key = hashlib.sha256()
-    for name, content in [*sorted(package.items()), *sorted(runtime.items()), ("wheel", wheel), ("core", core.encode())]:
+    for name, content in [
+        *sorted(package.items()),
+        *sorted(runtime.items()),
+        ("wheel", wheel),
+        ("core", core.encode()),
+    ]:
         key.update(f"{name}\0{hashlib.sha256(content).hexdigest()}\n".encode())
     for path in sources:
         key.update(path.read_bytes())
@@ -77,7 +87,9 @@ def make_snapshot(
         size = megabytes((folder / "memory.bin").stat().st_size)
         say(f"  made and checked in {time.monotonic() - started:.1f} s: {size}")
     os.utime(folder)
-    return Snapshot((folder / "memory.bin").read_bytes(), json.loads((folder / "plan.json").read_text(encoding="utf-8")))
+    return Snapshot(
+        (folder / "memory.bin").read_bytes(), json.loads((folder / "plan.json").read_text(encoding="utf-8"))
+    )
 
 
 def _make(
@@ -100,7 +112,7 @@ def _make(
         numpy_files = {}
         with zipfile.ZipFile(io.BytesIO(wheel)) as archive:
             for name in archive.namelist():
-                if name.endswith(".py") and "/tests/" not in name or name in LIBRARIES.values():
+                if (name.endswith(".py") and "/tests/" not in name) or name in LIBRARIES.values():
                     archive.extract(name, work / "numpy")
                     numpy_files[name] = str(work / "numpy" / name)
         with zipfile.ZipFile(work / "python_stdlib.zip") as archive:
@@ -117,7 +129,9 @@ def _make(
             "core": str(work / "core.js"),
             "archives": {"stdlib": standard, "numpy": ["numpy"]},
             "lock": lock,
-            "id": hashlib.sha256(folder.name.encode() + os.urandom(16)).hexdigest(),  # no two snapshots are the same
+            "id": hashlib.sha256(
+                folder.name.encode() + os.urandom(16)
+            ).hexdigest(),  # no two snapshots are the same
             "memory": str(result / "memory"),
             "plan": str(result / "plan.json"),
         }

@@ -32,8 +32,27 @@ FOLDERS = {"unit": "tests/unit", "pyodide": "tests/unit", "browser": "tests/brow
 NO_TESTS = 5  # pytest's exit code for a run that collected nothing
 
 # Options that only the browser suite's plugin, or a run that keeps files, understands.
-NOT_IN_PYODIDE = ("--headed", "--browser", "--slowmo", "--tracing", "--video", "--screenshot", "--device", "--output")
-NOT_IN_PYODIDE += ("--lf", "--last-failed", "--ff", "--failed-first", "--nf", "--new-first", "--sw", "--stepwise", "--pdb")
+NOT_IN_PYODIDE = frozenset(
+    [
+        "--headed",
+        "--browser",
+        "--slowmo",
+        "--tracing",
+        "--video",
+        "--screenshot",
+        "--device",
+        "--output",
+        "--pdb",
+        "--lf",
+        "--last-failed",
+        "--ff",
+        "--failed-first",
+        "--nf",
+        "--new-first",
+        "--sw",
+        "--stepwise",
+    ]
+)
 WITH_VALUE = {"--browser", "--slowmo", "--tracing", "--video", "--screenshot", "--device", "--output"}
 
 
@@ -91,13 +110,17 @@ def plan_suites(arguments: list[str], suites: list[str], root: Path) -> dict[str
     paths = [argument for argument in arguments if is_path(argument, root)]
     rest = [argument for argument in arguments if argument not in paths]
     plan = {}
-    for suite in suites:
+    for suite in SUITES:
+        if suite not in suites:
+            continue
         mine = [relative(path, root) for path in paths]
         mine = [path for path in mine if path.startswith(FOLDERS[suite]) or FOLDERS[suite].startswith(path)]
         if paths and not mine:
             continue
         mine = [path if path.startswith(FOLDERS[suite]) else FOLDERS[suite] for path in mine]
-        plan[suite] = (without(rest, NOT_IN_PYODIDE) if suite == "pyodide" else rest) + (mine or [FOLDERS[suite]])
+        plan[suite] = (without(rest, NOT_IN_PYODIDE) if suite == "pyodide" else rest) + (
+            mine or [FOLDERS[suite]]
+        )
     if not plan:
         raise BuildError(f"{', '.join(paths)}: no test suite covers this path")
     return plan
@@ -114,7 +137,7 @@ def relative(path: str, root: Path) -> str:
     return "::".join([name, *node_id])
 
 
-def without(arguments: list[str], unwanted: tuple[str, ...]) -> list[str]:
+def without(arguments: list[str], unwanted: frozenset[str]) -> list[str]:
     """The arguments less some options and their values."""
     kept, skip = [], False
     for argument in arguments:
@@ -138,7 +161,9 @@ def environment(site: Path) -> dict[str, str]:
     return {**os.environ, "ATTENTION_LAB_DIST": str(site), "PYTHONDONTWRITEBYTECODE": "1"}
 
 
-def run_in_cpython(suite: str, arguments: list[str], report: Path, python: Path, site: Path, root: Path) -> int:
+def run_in_cpython(
+    suite: str, arguments: list[str], report: Path, python: Path, site: Path, root: Path
+) -> int:
     """pytest with the .venv; the exit code."""
     variables = environment(site)
     if suite == "browser":

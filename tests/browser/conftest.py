@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request
+
 from site_builder.browser import system_chromium
 from site_builder.paths import DIST, SINGLE_FILE
 from site_builder.serve import running
@@ -110,7 +111,9 @@ class Lab:
         state = "document.documentElement.dataset.python"
         self.page.wait_for_function(f"['ready', 'failed'].includes({state})", timeout=START_SECONDS * 1000)
         if self.page.evaluate(state) != "ready":
-            pytest.fail(f"Python did not start: {self.page.inner_text('#python-status')}\n{self.watch.errors}")
+            pytest.fail(
+                f"Python did not start: {self.page.inner_text('#python-status')}\n{self.watch.errors}"
+            )
 
     def open(self, fragment: str = "") -> Lab:
         """Go to a state without loading the page again, as following a link does."""
@@ -136,7 +139,9 @@ class Lab:
     def reset(self) -> None:
         """Back to what a reader sees first: opening state, light, wide, nothing remembered."""
         self.page.set_viewport_size(VIEWPORT)  # type: ignore[arg-type]
-        self.page.emulate_media(media="screen", color_scheme="light", forced_colors="none", reduced_motion="no-preference")
+        self.page.emulate_media(
+            media="screen", color_scheme="light", forced_colors="none", reduced_motion="no-preference"
+        )
         self.page.evaluate("try { localStorage.clear() } catch {}")
         self.open()
         self.watch.clear()
