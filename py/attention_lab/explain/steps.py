@@ -377,19 +377,19 @@ class Walk(Sequence[Step]):
             sentence = f"{who}: the largest weight is {self.write(float(weights[j]))}, on {_keys(ties)}."
             if len(ties) == 1:
                 sentence = sentence[:-1] + f"{self._label(j, self.problem.key_labels)}."
-            rows = [f"largest score: {self._short(top)}"]
-            for key in range(self.m):
-                if visible[key]:
-                    power = f"e^({self._short(float(logits[key]))} − {_bracket(self._short(top))})"
-                    part = self.write(float(exponentials[key]))
-                    rows.append(
-                        f"key {key}: {power} {self._equals(float(exponentials[key]))} {part}; "
-                        f"÷ {self.write(total)} {self._equals(float(weights[key]))} {self.write(float(weights[key]))}"
-                    )
+            rows = [
+                f"largest score {self._short(top)}; the sum of e^(score − {_bracket(self._short(top))}) is "
+                f"{self.write(total)}; weight = e^(score − {_bracket(self._short(top))}) ÷ {self.write(total)}"
+            ]
+            for key in np.flatnonzero(visible).tolist():
+                power, weight = float(exponentials[key]), float(weights[key])
+                rows.append(
+                    f"key {key}: e^({self._short(float(logits[key]))} − {_bracket(self._short(top))}) "
+                    f"{self._equals(power)} {self.write(power)} → {self.write(weight)}"
+                )
             hidden = [int(t) for t in np.flatnonzero(~visible)]
             if hidden:
-                rows.append(f"{_keys(hidden)}: masked, e^−∞ = 0, weight exactly 0")
-            rows.append(f"sum of the exponentials: {self.write(total)}")
+                rows.append(f"{_keys(hidden)}: e^(−∞) = 0, weight exactly 0")
             lines = tuple(rows)
         return self._made(
             index,
@@ -412,7 +412,7 @@ class Walk(Sequence[Step]):
             bound = "one ulp (2.2e-16)" if miss <= ULP else f"{miss:.1e}"
             sentence = (
                 f"All weights are computed. Each row adds up to 1 within {bound}; "
-                f"{inexact} of {_count(rows, 'row')} {'misses' if inexact == 1 else 'miss'} it by a rounding error."
+                f"{inexact} of {_count(rows, 'row')} {'is' if inexact == 1 else 'are'} not exactly 1."
             )
         hidden = int(np.count_nonzero(~self.visible))
         lines = [f"largest distance of a row sum from 1: {f'{miss:.1e}' if miss else '0'}"]
@@ -426,13 +426,10 @@ class Walk(Sequence[Step]):
         used = np.flatnonzero(self.visible[i] | (weights != 0))
         who = f"Row {self._who(i, self.problem.query_labels)}"
         if used.size == 0:
-            sentence = f"{who} mixes no value: its output is {self._list(output[:MOST_COLUMNS])}."
+            sentence = f"{who} mixes no value: its output is {self._vector(output)}."
         else:
-            sentence = (
-                f"{who} mixes {_count(int(used.size), 'value')} by {'its' if used.size > 1 else 'the'} "
-                f"weight{'s' if used.size > 1 else ''}: the output is {self._list(output[:MOST_COLUMNS])}"
-                f"{' …' if self.dv > MOST_COLUMNS else ''}."
-            )
+            by = "its weights" if used.size > 1 else "the weight"
+            sentence = f"{who} mixes {_count(int(used.size), 'value')} by {by}: the output is {self._vector(output)}."
         lines = []
         for c in range(min(self.dv, MOST_COLUMNS)):
             value = float(output[c])
@@ -525,6 +522,11 @@ class Walk(Sequence[Step]):
 
     def _list(self, values: FloatArray) -> str:
         return "  ".join(self._short(float(x)) for x in values)
+
+    def _vector(self, values: FloatArray) -> str:
+        """`(1, 0.4048)`, cut after a few entries."""
+        shown = ", ".join(self._short(float(x)) for x in values[:MOST_COLUMNS])
+        return f"({shown}, …)" if len(values) > MOST_COLUMNS else f"({shown})"
 
     def _equals(self, value: float) -> str:
         """ "=" when the text is the number, "≈" when it is rounded."""
