@@ -64,5 +64,5 @@ def ulps(values: Floats, exact: Floats, precision: Precision) -> float:
 
 def _step(values: Floats, form: Format) -> NDArray[np.int32]:
     """The exponent of the last place of each value: 2**step is the distance between neighbours there."""
-    exponent = np.frexp(values)[1]
-    return np.asarray(np.maximum(exponent - 1, form.least) - (form.bits - 1), np.int32)
+    exponent = np.where(values == 0, form.least, np.frexp(values)[1] - 1)
+    return np.asarray(np.maximum(exponent, form.least) - (form.bits - 1), np.int32)

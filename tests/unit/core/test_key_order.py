@@ -1,0 +1,124 @@
+"""Rows are bit for bit the same whether masked keys are there or left out, and sums run in key order.
+
+A BLAS product and NumPy's pairwise sum group their terms by the shape of the whole array and fail this test.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from attention_lab.core import Options, Trace, attend
+from attention_lab.core.ordered import KEYS, dot_products, mix, sums
+
+
+def bits(array: np.ndarray) -> Any:
+    return np.ascontiguousarray(array).view(np.uint8).tolist()
+
+
+def dropped(q: np.ndarray, k: np.ndarray, v: np.ndarray, mask: np.ndarray, i: int, options: Options) -> Trace:
+    return attend(q[i : i + 1], k[mask[i]], v[mask[i]], options)
+
+
+@pytest.mark.parametrize("precision", ["float64", "float32", "float16", "bfloat16"])
+@pytest.mark.parametrize("softcap", [None, 3.0])
+def test_included_or_dropped_up_to_64_keys(precision: Any, softcap: float | None) -> None:
+    rng = np.random.default_rng(64)
+    options = Options(precision=precision, softcap=softcap)
+    for _ in range(40):
+        n, m = int(rng.integers(1, 12)), int(rng.integers(1, KEYS + 1))
+        dk, dv = int(rng.integers(1, 70)), int(rng.integers(1, 9))
+        q, k, v = (rng.standard_normal(shape) * 2 for shape in ((n, dk), (m, dk), (m, dv)))
+        keep = rng.random((n, m)) < rng.choice((0.2, 0.5, 0.9))
+        trace = attend(q, k, v, options, keep=keep)
+        for i in np.flatnonzero(keep.any(-1)):
+            alone = dropped(q, k, v, keep, i, options)
+            assert bits(trace.denominators[i]) == bits(alone.denominators[0])
+            assert bits(trace.weights[i][keep[i]]) == bits(alone.weights[0])
+            assert bits(trace.output[i]) == bits(alone.output[0])
+            assert bits(trace.log_sum_exp[i]) == bits(alone.log_sum_exp[0])
+
+
+def test_causal_rows_equal_a_growing_cache() -> None:
+    """Query i of a causal problem is what a decoder computes that has only seen keys 0 to i."""
+    rng = np.random.default_rng(1)
+    q, k, v = (rng.standard_normal((2, KEYS, 16)) for _ in range(3))
+    trace = attend(q, k, v, Options(causal="top-left"))
+    for i in range(KEYS):
+        step = attend(q[:, i : i + 1], k[:, : i + 1], v[:, : i + 1])
+        assert bits(trace.output[:, i]) == bits(step.output[:, 0])
+
+
+def test_sums_run_in_key_order() -> None:
+    """Denominators and outputs are what a loop over the keys gives, to the last bit."""
+    rng = np.random.default_rng(2)
+    q, k, v = (rng.standard_normal((KEYS, 8)) for _ in range(3))
+    trace = attend(q, k, v, Options(causal=3))
+    for i in range(KEYS):
+        denominator, output = 0.0, np.zeros(8)
+        for j in range(KEYS):
+            denominator += trace.exponentials[i, j]
+            output = output + trace.weights[i, j] * trace.v[j]
+        assert denominator == trace.denominators[i]
+        assert bits(output) == bits(trace.output[i])
+
+
+def test_negative_zero_survives_neither_way() -> None:
+    """A masked term adds 0.0; had a sum started with −0.0, dropping the term would change its sign."""
+    q, k, v = np.ones((1, 1)), np.ones((2, 1)), np.array([[-0.0], [5.0]])
+    trace = attend(q, k, v, keep=[[True, False]])
+    assert bits(trace.output) == bits(attend(q, k[:1], v[:1]).output)
+    assert bits(attend([[-1.0]], [[0.0]], v[:1]).scores) == bits(np.zeros((1, 1)))
+
+
+@pytest.mark.parametrize("m", [65, 100, 300])
+def test_more_than_64_keys(m: int) -> None:
+    """Above, within 1e-15 of the largest |V| a row may see (an entry that cancels has no digits of its own)."""
+    rng = np.random.default_rng(m)
+    worst = 0.0
+    for share in (0.1, 0.5, 0.9):
+        q, k, v = (rng.standard_normal(shape) for shape in ((20, 16), (m, 16), (m, 5)))
+        keep = rng.random((20, m)) < share
+        trace = attend(q, k, v, keep=keep)
+        for i in np.flatnonzero(keep.any(-1)):
+            alone = dropped(q, k, v, keep, i, Options())
+            scale = (trace.weights[i] @ np.abs(v)).max()
+            worst = max(worst, np.abs(trace.output[i] - alone.output[0]).max() / scale)
+            assert abs(trace.denominators[i] / alone.denominators[0] - 1) <= 1e-15
+    assert worst <= 1e-15
+
+
+@pytest.mark.parametrize("m", [1, 64, 65, 5000])
+def test_the_sum_of_many_terms_does_not_drift(m: int) -> None:
+    """0.1 added m times in turn is off by more and more; corrected sums stay within an ulp or two."""
+    terms = np.full((2, m), 0.1)
+    terms[0, 0] = 1.0
+    import math
+
+    got = sums(terms, np.full(2, m))
+    for row in range(2):
+        exact = math.fsum(terms[row])
+        assert abs(got[row] - exact) <= (np.spacing(exact) if m > KEYS else m * np.spacing(exact))
+
+
+def test_products_agree_with_matmul() -> None:
+    rng = np.random.default_rng(9)
+    for m in (1, 5, 64, 65, 200):
+        for leading in ((), (2,), (2, 3)):
+            q, k, v = (rng.standard_normal((*leading, *shape)) for shape in ((7, 6), (m, 6), (m, 3)))
+            np.testing.assert_allclose(dot_products(q, k), q @ np.swapaxes(k, -1, -2), rtol=0, atol=1e-14)
+            weights = rng.random((*leading, 7, m))
+            np.testing.assert_allclose(mix(weights, v), weights @ v, rtol=0, atol=1e-13)
+
+
+def test_blocks_do_not_change_a_row() -> None:
+    """Many queries are computed in blocks of rows; each row is as if it were alone."""
+    rng = np.random.default_rng(10)
+    q, k, v = rng.standard_normal((3000, 4)), rng.standard_normal((40, 4)), rng.standard_normal((40, 3))
+    trace = attend(q, k, v)
+    for i in (0, 818, 819, 820, 2999):
+        alone = attend(q[i : i + 1], k, v)
+        assert bits(trace.weights[i]) == bits(alone.weights[0])
+        assert bits(trace.output[i]) == bits(alone.output[0])
