@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,7 @@ _MIX_2 = np.uint64(0x94D049BB133111EB)
 _S21, _S27, _S30, _S31, _S42, _S63 = (np.uint64(s) for s in (21, 27, 30, 31, 42, 63))
 
 
+@lru_cache(maxsize=4096)
 def spelling_of(word: str) -> str:
     """What of a word counts: case and the way an accent was typed do not.
 

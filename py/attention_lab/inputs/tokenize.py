@@ -83,8 +83,7 @@ def tokenize(text: str) -> Tokens:
     Words keep inner apostrophes and hyphens, numbers keep inner points and commas, a run of one punctuation sign is one
     token. The text is normalised to NFC first, so that an accent typed as a combining mark is the same token.
     """
-    source, controls = _clean(text)
-    kinds = "".join(map(_kind, source))
+    source, kinds, controls = _clean(text)
     tokens: list[Token] = []
     for match in _TOKEN.finditer(kinds):
         if match.lastgroup == "space":
@@ -105,11 +104,18 @@ def tokenize(text: str) -> Tokens:
     return Tokens(source, tuple(tokens), controls)
 
 
-def _clean(text: str) -> tuple[str, int]:
-    """Without control characters, in NFC; a lone surrogate (half a character) becomes the replacement character."""
-    kept = [c for c in text if _kind(c) != CONTROL]
-    cleaned = "".join("\ufffd" if "\ud800" <= c <= "\udfff" else c for c in kept)
-    return unicodedata.normalize("NFC", cleaned), len(text) - len(kept)
+def _clean(text: str) -> tuple[str, str, int]:
+    """The text in NFC without control characters, the kind of each character, and how many were left out.
+
+    A lone surrogate (half a character, as broken links hold it) becomes the replacement character.
+    """
+    kinds = "".join(map(_kind, text))
+    controls = kinds.count(CONTROL)
+    if controls or not unicodedata.is_normalized("NFC", text) or re.search("[\ud800-\udfff]", text):
+        kept = "".join(c for c, kind in zip(text, kinds, strict=True) if kind != CONTROL)
+        text = unicodedata.normalize("NFC", re.sub("[\ud800-\udfff]", "\ufffd", kept))
+        kinds = "".join(map(_kind, text))
+    return text, kinds, controls
 
 
 @lru_cache(maxsize=4096)

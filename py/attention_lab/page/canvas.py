@@ -74,6 +74,7 @@ def show_canvases(view: View, open_row: Callable[[int], object], selected: int |
 
 def _redraw_all() -> None:
     for item in _mounted:
+        item.colours = None
         item.draw()
 
 
@@ -111,7 +112,9 @@ class HeatCanvas:
             self.canvas.addEventListener(event, proxy)
         self._tools = create_proxy(self._on_tool)
         slot.querySelector(".canvas-tools").addEventListener("click", self._tools)
-        self._resized = create_proxy(lambda *_: self.draw())
+        self.width = float(slot.clientWidth)
+        self.colours: tuple[str, ...] | None = None
+        self._resized = create_proxy(self._on_resize)
         self._observer = ResizeObserver.new(self._resized)
         self._observer.observe(slot)
 
@@ -122,6 +125,12 @@ class HeatCanvas:
             proxy.destroy()
         self._tools.destroy()
         self._resized.destroy()
+
+    def _on_resize(self, entries: Any, _: Any) -> None:
+        width = float(entries[0].contentRect.width)
+        if width != self.width:
+            self.width = width
+            self.draw()
 
     def show(self, picture: Picture, selected: int | None) -> None:
         """Draw another matrix in the same place, keeping zoom and cursor where they still fit."""
@@ -146,7 +155,7 @@ class HeatCanvas:
 
     def _measure(self) -> bool:
         """Fit the canvas to its slot; False while the slot is not laid out."""
-        width = float(self.slot.clientWidth)
+        width = self.width  # kept: asking the browser now would make it lay the page out twice
         if width <= 0:
             return False
         n, m = self.picture.shape
@@ -179,11 +188,11 @@ class HeatCanvas:
             return
         n, m = self.picture.shape
         pen, cell, gutter = self.context, self.cell, self.gutter
-        style = window.getComputedStyle(root)
-        ink, paper, quiet, accent, hatch = (
-            str(style.getPropertyValue(f"--{name}")).strip()
-            for name in ("ink", "paper", "quiet", "accent", "hatch")
-        )
+        if self.colours is None:
+            style = window.getComputedStyle(root)
+            names = ("ink", "paper", "quiet", "accent", "hatch")
+            self.colours = tuple(str(style.getPropertyValue(f"--{name}")).strip() for name in names)
+        ink, paper, quiet, accent, hatch = self.colours
         pen.fillStyle = paper
         pen.fillRect(0, 0, self.canvas.width, self.canvas.height)
         pen.save()

@@ -13,6 +13,7 @@ from attention_lab.inputs.sentence import moved, read_tokens, without
 from attention_lab.page.canvas import show_canvases
 from attention_lab.page.dom import by_id, document, on, one
 from attention_lab.page.download import save_png, save_text
+from attention_lab.render.heat_sentence import chip_list
 from attention_lab.render.heatmap import selected_row
 
 if TYPE_CHECKING:
@@ -36,9 +37,8 @@ class HeatmapPage:
             ("drop", self._on_drop),
         ):
             on(document, event, handler)
-        slider = by_id("T-slider")
-        if slider:
-            on(slider, "input", self._on_slider)
+        on(by_id("T-slider"), "input", self._on_slider)
+        self.chips_open: bool | None = None
 
     def show(self) -> None:
         """Bring the slider and the canvases up to the view, and keep the keyboard on the chosen word."""
@@ -46,10 +46,14 @@ class HeatmapPage:
         if view is None:
             return
         slider = by_id("T-slider")
-        if slider and document.activeElement != slider:
+        if document.activeElement != slider:
             slider.value = str(math.log10(view.state.T))
-        if slider:
-            slider.setAttribute("aria-valuetext", f"T = {view.state.T:g}")
+        slider.setAttribute("aria-valuetext", f"T = {view.state.T:g}")
+        fold = one("details.chips")
+        if fold and self.chips_open is not None and bool(fold.open) != self.chips_open:
+            fold.open = self.chips_open  # as the reader left it
+        if fold and fold.open:
+            self._fill_chips(fold)
         show_canvases(view, self._open_row, selected_row(view))
         if document.activeElement and document.activeElement.closest(".strip"):
             current = one('.strip [aria-current="true"]')
@@ -65,6 +69,12 @@ class HeatmapPage:
         by_id("T").value = f"{t:g}"  # the form is read next, and T is its field
 
     # tokens
+
+    def _fill_chips(self, fold: Any) -> None:
+        """Write the list of a folded box when it is opened; closed, hundreds of chips would only cost time."""
+        view, place = self.app.view, fold.querySelector(".chip-list")
+        if place and not place.firstChild and view is not None and view.slice.key_labels:
+            place.innerHTML = chip_list(view.slice.key_labels, selected_row(view))
 
     def _edit(self, action: str, index: int) -> None:
         state = self.app.state
@@ -101,6 +111,11 @@ class HeatmapPage:
         button = event.target.closest("[data-token]")
         if button:
             self._edit(str(button.dataset.token), int(button.dataset.index))
+        summary = event.target.closest("details.chips > summary")
+        if summary:
+            self.chips_open = not summary.parentElement.open  # the click opens or closes it after this
+            if self.chips_open:
+                self._fill_chips(summary.parentElement)
         export = event.target.closest("[data-export]")
         if export:
             self._export(str(export.dataset.export))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from functools import lru_cache
 
 from attention_lab.render.view import View
 
 
-def _labels(names: Sequence[str] | None, count: int, letter: str) -> tuple[str, ...]:
+@lru_cache(maxsize=8)
+def _labels(names: tuple[str, ...] | None, count: int, letter: str) -> tuple[str, ...]:
     return (
         tuple(f"{i} {names[i]}" for i in range(count))
         if names

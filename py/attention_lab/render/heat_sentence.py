@@ -48,15 +48,11 @@ def strip(words: Sequence[str], weights: Array, masked: NDArray[np.bool_], selec
 
 
 def chips(words: Sequence[str], selected: int) -> str:
-    """The tokens as chips: choose one to open its row; the chosen one can be moved or removed."""
+    """The tokens as chips: choose one to open its row; the chosen one can be moved or removed.
+
+    Above 64 tokens the list is folded and empty until it is opened: `chip_list` fills it.
+    """
     last = len(words) - 1
-    pieces = [
-        f'<li><button type="button" class="chip" data-set="row={j}" data-chip="{j}" draggable="true" '
-        f'aria-pressed="{"true" if j == selected else "false"}"><bdi>{short_label(word)}</bdi></button>'
-        f'<button type="button" class="chip-remove" data-token="remove" data-index="{j}" '
-        f'aria-label="Remove token {j}">×</button></li>'
-        for j, word in enumerate(words)
-    ]
     name = escape(words[selected][:40])
 
     def tool(action: str, text: str, possible: bool) -> str:
@@ -67,8 +63,26 @@ def chips(words: Sequence[str], selected: int) -> str:
         f'<p class="chip-tools">“{name}” ({selected}): {tool("left", "Move left", selected > 0)} '
         f"{tool('right', 'Move right', selected < last)} {tool('remove', 'Remove', last > 0)}</p>"
     )
-    opened = " open" if len(words) <= OPEN_CHIPS else ""
+    few = len(words) <= OPEN_CHIPS
     return (
-        f'<details class="chips"{opened}><summary>{plural(len(words), "token")}</summary>{tools}'
-        f'<ol class="chip-list" dir="auto">{"".join(pieces)}</ol></details>'
+        f'<details class="chips"{" open" if few else ""}><summary>{plural(len(words), "token")}</summary>{tools}'
+        f'<ol class="chip-list" dir="auto">{chip_list(words, selected) if few else ""}</ol></details>'
     )
+
+
+def chip_list(words: Sequence[str], selected: int) -> str:
+    """One chip for each token, with its own button to remove it."""
+    single = len(words) == 1
+    pieces = []
+    for j, word in enumerate(words):
+        remove = (
+            ""
+            if single
+            else f'<button type="button" class="chip-remove" data-token="remove" data-index="{j}" '
+            f'aria-label="Remove token {j}">×</button>'
+        )
+        pieces.append(
+            f'<li><button type="button" class="chip" data-set="row={j}" data-chip="{j}" draggable="true" '
+            f'aria-pressed="{"true" if j == selected else "false"}"><bdi>{short_label(word)}</bdi></button>{remove}</li>'
+        )
+    return "".join(pieces)

@@ -42,6 +42,7 @@ def shortest(values: Array) -> list[str]:
     return repr(values.tolist())[1:-1].split(", ") if len(values) else []
 
 
+@lru_cache(maxsize=4096)
 def short_label(label: str) -> str:
     """The escaped label, cut to 18 characters with an ellipsis; the whole word goes into a title."""
     if len(label) <= LONGEST_LABEL:

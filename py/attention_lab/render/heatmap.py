@@ -6,6 +6,7 @@ Puts the parts in heat_*.py together for one computed View. Computes no attentio
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 from attention_lab.core import Trace
 from attention_lab.explain.divided import most_divided_row
@@ -61,6 +62,7 @@ def render(view: View) -> dict[str, str]:
     )
 
 
+@lru_cache(maxsize=4)
 def selected_row(view: View) -> int:
     """The row asked for, or the most divided one when none is."""
     rows = view.slice_trace.scores.shape[-2]
