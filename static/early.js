@@ -34,14 +34,21 @@
     const { text, fraction } = event.detail;
     say(fraction ? `${text} ${Math.round(fraction * 100)} %` : text, "loading");
   });
-  addEventListener("lab-failed", (event) => {
+  const failed = (reason) => {
+    if (root.dataset.python === "ready") return;
     root.dataset.python = "failed";
-    say(
-      `Python could not start: ${event.detail.text} The results shown are the prerendered ones. ` +
-        "Try reloading, or another browser.",
-      "failed",
-    );
-  });
+    const shown = root.dataset.pending ? "This state cannot be computed" : "The results shown were computed when the page was built";
+    say(`Python could not start: ${reason} ${shown}. Try reloading, or another browser.`, "failed");
+  };
+  addEventListener("lab-failed", (event) => failed(event.detail.text));
+  // A script that does not arrive (or one that it imports) says so only here, on its element.
+  addEventListener(
+    "error",
+    (event) => {
+      if (event.target.tagName === "SCRIPT") failed("a part of the page could not be fetched.");
+    },
+    true,
+  );
 
   document.addEventListener("DOMContentLoaded", () => {
     const form = document.getElementById("lab-form");

@@ -47,7 +47,7 @@ def _number(text: str) -> float:
 
 def write_number(value: float) -> str:
     """Shortest text that reads back as the same number: `1.0` → `1`, `0.1` → `0.1`."""
-    return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(float(value))
+    return str(int(value)) if abs(value) < 1e15 and value == int(value) else repr(float(value))
 
 
 def _positive(text: str) -> float:
@@ -161,6 +161,13 @@ def compact_matrix(text: str) -> str:
             return text
         rows.append(spaced)
     return ";".join(rows)
+
+
+def spread_matrix(text: str) -> str:
+    """The text of a link as people read a matrix: `1,0;0,1` → `1 0\\n0 1`. Any other text comes back unchanged."""
+    if re.fullmatch(r"[\d.eE+\-,;]+", text) and not text.strip("-+.,;").isalpha():
+        return text.replace(";", "\n").replace(",", " ")
+    return text
 
 
 SPECS: dict[str, Spec] = {

@@ -119,7 +119,7 @@ class Lab:
         """Go to a state without loading the page again, as following a link does."""
         self.page.evaluate(
             """async (hash) => {
-                if (location.hash === hash) dispatchEvent(new HashChangeEvent("hashchange"));
+                if ((location.hash || "#") === hash) dispatchEvent(new HashChangeEvent("hashchange"));
                 else location.hash = hash;
                 for (let i = 0; i < 3; i++) await new Promise(requestAnimationFrame);
             }""",

@@ -27,6 +27,8 @@ from attention_lab.render.html import formatter, number, reprs, shade, stage_tab
         (-1.5, "auto", "−1.5"),
         (2.0, "auto", "2"),
         (1 / 3, "auto", "0.3333"),
+        (1.7e308, "auto", "1.7000e+308"),
+        (-1.7e308, "exact", "−1.7e+308"),
     ],
 )
 def test_one_number(x: float, decimals: int | str, text: str) -> None:

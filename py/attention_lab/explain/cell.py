@@ -131,7 +131,7 @@ def _factor(x: float, write: Callable[[float], str]) -> str:
 
 def _short(x: float, write: Callable[[float], str]) -> str:
     """Whole numbers and halves as people write them; anything else with the chosen decimals."""
-    if math.isfinite(x) and 2 * x == int(2 * x) and abs(x) < 1e6:
+    if abs(x) < 1e6 and 2 * x == int(2 * x):
         return (str(int(x)) if x == int(x) else repr(x)).replace("-", "−")
     return write(x)
 

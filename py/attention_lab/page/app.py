@@ -36,6 +36,7 @@ class App:
         self.shown: dict[str, str] = {}
         self.remembered: dict[str, State] = {}
         self.edited: str | None = None
+        self.typed = False
         self.history = History()
         self.highlight = LiveSheet()
         self.pointed: tuple[str, int, int] | None = None
@@ -71,10 +72,14 @@ class App:
     def _on_input(self, event: Any) -> None:
         if event.target.name:  # the cells of a grid have none: they write their text box instead
             self.edited = str(event.target.name)
-            self.next_edit()
+            self.typed = str(event.target.type) in ("text", "textarea", "range", "number")
+            if self.typed:
+                self.next_edit()
+            else:
+                self._apply_edit()
 
     def _on_grid(self, name: str) -> None:
-        self.edited = name
+        self.edited, self.typed = name, True
         self.next_edit()
 
     def _apply_edit(self) -> None:
@@ -87,7 +92,7 @@ class App:
             return example_state(values["example"], self.state.lab)
         drop: dict[str, str] = {}
         if edited in form.MATRICES:
-            drop = {"example": "", "text": ""}
+            drop = {"example": ""}
         elif edited == "text":
             drop = {"example": ""}
         elif self.state.text is not None:
@@ -153,8 +158,9 @@ class App:
         self.remembered[self.state.lab] = self.state
         self.go(self.remembered.get(lab) or State.opening(lab), push=True)
 
-    def _on_hash(self, _: Any) -> None:
-        fragment = str(window.location.hash)
+    def _on_hash(self, event: Any) -> None:
+        # The event's own address: a link of an older edit may have been written since, and must not win.
+        fragment = "#" + str(event.newURL or window.location.href).partition("#")[2]
         if fragment.removeprefix("#") != self.state.to_fragment(PACK_ABOVE) and fragment != "#main":
             self.go(State.from_fragment(fragment), push=False)
 
@@ -198,7 +204,7 @@ class App:
 
     def go(self, state: State, push: bool, from_form: bool = False) -> None:
         """Show another state; `push` makes it an entry of the browser's history."""
-        self.history.record(self.state, state, self.edited if from_form else None, window.performance.now() / 1000)
+        self.history.record(self.state, state, self.edited if from_form and self.typed else None, window.performance.now() / 1000)
         self.state = state
         if push:
             self._save_link(push=True)

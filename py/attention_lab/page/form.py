@@ -1,6 +1,6 @@
 """The one form ↔ the State: reads raw values, writes them back, and puts errors beside their fields.
 
-Never overwrites the field that the reader is typing in, and never loses text.
+Never loses text: an edit is read from the form and does not write it back.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from attention_lab.page.dom import by_id, data, document, every, form_pairs, one
+from attention_lab.page.dom import by_id, data, every, form_pairs, one
 from attention_lab.render.page import default_text, form_values
 
 if TYPE_CHECKING:
@@ -51,14 +51,13 @@ def write(state: State) -> None:
         "causal-offset": causal if is_offset else "",
         "alignment": "offset" if is_offset else causal or "top-left",
     }
-    active = document.activeElement
     for element in by_id("lab-form").elements:
         name = element.name
         if not name:
             continue
         if element.type == "checkbox":
             element.checked = scale != "none" if name == "scale" else bool(values.get(name))
-        elif element.value != fields.get(name, "") and not (active == element and element.tagName != "SELECT"):
+        elif element.value != fields.get(name, ""):
             element.value = fields.get(name, "")
 
 

@@ -26,7 +26,7 @@ __all__ = ["data_set", "escape", "formatter", "index_label", "number", "plural",
 
 
 def _shortest(x: float) -> str:
-    return str(int(x)) if x == int(x) and abs(x) < 1e16 else repr(x)
+    return str(int(x)) if abs(x) < 1e16 and x == int(x) else repr(x)
 
 
 def formatter(decimals: int | str) -> Formatter:
@@ -47,7 +47,7 @@ def formatter(decimals: int | str) -> Formatter:
             return "NaN"
         if x in (float("inf"), float("-inf")):
             return "∞" if x > 0 else "−∞"
-        if exact or (auto and 2 * x == int(2 * x) and abs(x) < 1e15):
+        if exact or (auto and abs(x) < EXPONENT_FROM and 2 * x == int(2 * x)):
             text = _shortest(x)
         elif abs(x) >= EXPONENT_FROM:
             text = general % x

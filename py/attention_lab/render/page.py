@@ -14,12 +14,13 @@ from attention_lab.inputs.paste import format_matrix
 from attention_lab.render import cividis
 from attention_lab.render.html import escape
 from attention_lab.render.view import View
-from attention_lab.state import DEFAULTS, State
+from attention_lab.state import DEFAULTS, State, spread_matrix
 
 CROSS_CHECKED = "29 November 2026, against PyTorch 2.13.0 and ONNX 1.23.2"
 """When the cross-checks of tests/unit/core last passed, and against what; shown in the footer."""
 VIEWS = {
     "calculator": "attention_lab.render.calculator",
+    "walkthrough": "attention_lab.render.walkthrough",
     "heatmap": "attention_lab.render.heatmap",
 }
 DEFAULT_VALUES = {
@@ -50,7 +51,7 @@ def form_values(state: State) -> dict[str, str]:
     for name in ("q", "k", "v", "keep", "bias", "observed"):
         raw = getattr(state, name)
         if raw is not None:
-            values[name] = raw.replace(";", "\n") if "\n" not in raw else raw
+            values[name] = spread_matrix(raw)
     return values
 
 
@@ -75,6 +76,7 @@ def prerender() -> dict[str, str]:
     """Slots of the built page: the opening calculator, complete, and the result of every example in the menu."""
     import json
 
+    from attention_lab.render import walk_frames, walk_prose
     from attention_lab.render.prose import prose
 
     opening = State.opening("calculator")
@@ -84,6 +86,9 @@ def prerender() -> dict[str, str]:
     )
     slots["lesson"] = lesson(opening)
     slots["prose"] = prose()
+    slots["walk-frame"] = walk_frames.opening()
+    slots["walk-frames"] = walk_frames.packed(form_values(State.opening("walkthrough")))
+    slots["walk-prose"] = walk_prose.prose()
     slots["version"] = escape(__version__)
     slots["cross-checked"] = CROSS_CHECKED
     ready = {}
