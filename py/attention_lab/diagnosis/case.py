@@ -1,0 +1,142 @@
+"""Case: one reading of the observed numbers with its tolerances, and the trials of formulas against it.
+
+Does not: decide; match.py does, from the trials.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from . import rounding
+from .compare import worst
+from .flow import INDEX, LAST, Label, State, Variant, composable, run
+from .reading import Reading
+from .setting import Array, Setting
+
+CHUNK = 400_000  # numbers computed at once
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """One formula with one parameter: how far it is from the observed numbers.
+
+    `error` is the largest |difference|, `times` the same in tolerances of each level. `predicted` is kept only if
+    it fits at some level. `which` and `within` number the labels of `variant` and `inside`.
+    """
+
+    case: Case
+    label: Label
+    error: float
+    times: tuple[float, ...]
+    predicted: Array | None
+    variant: Variant | None = None
+    which: int = 0
+    inside: Variant | None = None
+    within: int = 0
+
+    def replay(self) -> State | None:
+        """Their state after every step; None for numbers not made by the flow."""
+        if self.variant is None:
+            return None
+        state, setting, inside = self.case.base, self.case.setting, None
+        if self.inside is not None:
+            inside = self.inside.part([self.within])
+            state = run(setting, state, inside, "output")
+        return run(setting, state, self.variant.part([self.which]), "output", inside)
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """`half` is what the digits leave open; `levels` name the precisions tried, finest first ("digits" first)."""
+
+    setting: Setting
+    base: State
+    reading: Reading
+    observed: Array
+    half: Array
+    levels: tuple[str, ...]
+
+    @property
+    def expected(self) -> Array:
+        return self.reading.expected.reshape(-1)
+
+    @cached_property
+    def peak(self) -> float:
+        finite = np.abs(self.observed[np.isfinite(self.observed)])
+        return max(float(finite.max(initial=0.0)), 1e-30)
+
+    @cached_property
+    def stored(self) -> str:
+        return rounding.stored_as(self.observed, self.half)
+
+    def tolerance(self, level: str) -> Array:
+        """Half-width of the digits plus the noise of that precision."""
+        fine = rounding.relative_noise(self.setting, self.base, "float64") * self.peak
+        single = rounding.relative_noise(self.setting, self.base, "float32") * self.peak
+        if level == "digits":
+            # Printed digits may hide a float32 computation whose last rounding fell the other way.
+            return np.asarray(self.half + fine + np.minimum(single, 0.02 * self.half))
+        return self.half + rounding.relative_noise(self.setting, self.base, level) * self.peak
+
+    @cached_property
+    def tolerances(self) -> tuple[Array, ...]:
+        return tuple(self.tolerance(level) for level in self.levels)
+
+    def bound(self, precision: str) -> Array:
+        """How far the right numbers may be off when computed in this precision, digits included."""
+        found = self.reading.cells(dict(rounding.bounds(self.setting, self.base, precision)))
+        return np.asarray(self.half + found)
+
+    def information(self, level: int) -> float:
+        """Bits that the numbers carry at this tolerance: what chance would have to guess."""
+        finite = self.observed[np.isfinite(self.observed)]
+        if finite.size < 2:
+            return 0.0
+        spread = float(finite.std())
+        return float(np.log2(np.maximum(1.0, spread / self.tolerances[level])).sum())
+
+    def affects(self, variant: Variant) -> bool:
+        return variant.first <= INDEX[LAST[self.reading.stage]]
+
+    def trials(self, variant: Variant, inside: Variant | None = None, state: State | None = None) -> Iterator[list[Trial]]:
+        """Try every parameter of `variant`, on top of `inside` (whose state is given), some at a time."""
+        cells = self.observed.size
+        setting, labels = self.setting, len(variant.labels)
+        scores = setting.batches * setting.heads * setting.n * setting.m
+        size = max(1, CHUNK // max(cells, scores) // (len(inside.labels) if inside else 1))
+        for start in range(0, labels if variant.params else 1, size):
+            chosen = range(start, min(start + size, labels)) if variant.params else range(labels)
+            part = variant.part(chosen) if len(chosen) < labels else variant
+            after = run(setting, self.base if state is None else state, part, self.reading.stage, inside)
+            predicted = self.reading.cells(after)
+            names = part.labels if inside is None else [join(a, b) for a in inside.labels for b in part.labels]
+            if predicted.size != cells * len(names):
+                return  # other axes attend to each other, or a later step makes the earlier one irrelevant
+            rows = predicted.reshape(-1, cells)
+            errors, times = self._measure(rows)
+            yield [Trial(self, label, errors[row], times[row], rows[row].copy() if min(times[row]) <= 1 else None,
+                         variant, start + row % len(chosen), inside, row // len(chosen))
+                   for row, label in enumerate(names)]
+
+    def trial(self, label: Label, predicted: Array, variant: Variant | None = None) -> Trial:
+        """A trial of numbers computed elsewhere."""
+        errors, times = self._measure(predicted[None])
+        return Trial(self, label, errors[0], times[0], predicted, variant)
+
+    def _measure(self, rows: Array) -> tuple[list[float], list[tuple[float, ...]]]:
+        times = [worst(rows, self.observed, tolerance).tolist() for tolerance in self.tolerances]
+        return worst(rows, self.observed, np.ones(())).tolist(), list(zip(*times, strict=True))
+
+
+def join(first: Label, second: Label) -> Label:
+    """The label of a pair."""
+    details = ", ".join(f"{label.id}: {label.detail}" for label in (first, second) if label.detail)
+    return Label(f"{first.id}+{second.id}", details, first.rank + second.rank,
+                 tuple(dict.fromkeys(first.frameworks + second.frameworks)), first.scale or second.scale)
+
+
+__all__ = ["Case", "Trial", "composable", "join"]

@@ -1,0 +1,246 @@
+"""Mistakes with an unknown number in them: the number is fitted to what was observed, then judged like any other.
+
+Does not: accept a fit; match.py asks whether the numbers carry enough information for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .bias import set_bias
+from .case import Case, Trial
+from .dropout import USUAL
+from .flow import INDEX, LAST, Label, Step, Variant, run
+from .mask import set_mask
+from .scale import set_scale
+from .setting import Array
+from .softmax import with_sink
+
+ROUNDS = 12
+
+
+def fit_number(case: Case, step: str, function: Step, grid: Array, *fixed: NDArray[np.generic]) -> tuple[float, Array] | None:
+    """The number that brings `function(…, *fixed, number)` closest to the observed numbers, and what it then gives.
+
+    The best of `grid`, then Gauss–Newton steps, which reach full precision when an exact answer exists.
+    """
+    if INDEX[step] > INDEX[LAST[case.reading.stage]]:
+        return None
+    usable = np.isfinite(case.observed)
+
+    def predict(values: Array) -> Array:
+        params = tuple(np.broadcast_to(array, (len(values), *array.shape)) for array in fixed)
+        numbers = values.reshape(-1, 1, 1, 1, 1)
+        variant = Variant(((step, function),), (Label(""),) * len(values), (*params, numbers))
+        cells = case.reading.cells(run(case.setting, case.base, variant, case.reading.stage))
+        return cells if cells.ndim > 1 else np.broadcast_to(cells, (len(values), cells.size))
+
+    with np.errstate(all="ignore"):
+        misses = ((predict(grid) - case.observed)[:, usable] ** 2).sum(-1)
+    if not np.isfinite(misses).any():
+        return None
+    best = int(np.nanargmin(misses))
+    number = float(grid[best])
+    gap = float(np.abs(np.diff(grid)[max(best - 1, 0):best + 1]).max())
+    for _ in range(ROUNDS):
+        nudge = 1e-6 * max(abs(number), 1e-3)
+        low, middle, high = predict(np.array([number - nudge, number, number + nudge]))[:, usable]
+        slope = (high - low) / (2 * nudge)
+        steepness = float(slope @ slope)
+        if not np.isfinite(steepness) or steepness == 0:
+            return None
+        move = float(np.clip(slope @ (case.observed[usable] - middle) / steepness, -gap, gap))
+        number += move
+        if abs(move) < 1e-15 * abs(number):
+            break
+    return _centred(case, predict, number)
+
+
+def _centred(case: Case, predict: Callable[[Array], Array], number: float) -> tuple[float, Array]:
+    """Least squares may leave a cell outside its tolerance; the middle of what all cells allow does not."""
+    usable = np.isfinite(case.observed)
+    for tolerance in case.tolerances:
+        nudge = 1e-6 * max(abs(number), 1e-3)
+        low, middle, high = predict(np.array([number - nudge, number, number + nudge]))
+        slope, miss = ((high - low) / (2 * nudge))[usable], (case.observed - middle)[usable]
+        told = np.abs(slope) > 0
+        ends = (miss[told] + np.array([[-1], [1]]) * tolerance[usable][told]) / slope[told]
+        if not told.any() or (np.abs(miss) <= tolerance[usable]).all():
+            break
+        least, most = ends.min(0).max(), ends.max(0).min()
+        if least <= most:
+            number += float(least + most) / 2
+            break
+    return number, predict(np.array([number]))[0]
+
+
+def fitted(case: Case) -> Iterator[Trial]:
+    """Every mistake with a fitted number that this problem admits."""
+    setting = case.setting
+    factors = np.geomspace(1 / 256, 256, 49) * max(abs(setting.scale), 1e-6)
+    if found := fit_number(case, "scaled", set_scale, np.concatenate([-factors[::-1], factors])):
+        yield case.trial(Label("S9", f"c₀ = {found[0]:.6g}", 2.0, scale=found[0]), found[1])
+    if found := fit_number(case, "softmax", with_sink, np.linspace(-15, 15, 31)):
+        yield case.trial(Label("X10", f"sink {found[0]:.6g}", 2.1), found[1])
+    if setting.keep is not None:
+        # The fill comes after the mask among the parameters of set_mask.
+        if found := fit_number(case, "masked", set_mask, np.linspace(-30, 6, 37), setting.keep):
+            yield case.trial(Label("M7", f"filled with {found[0]:.6g}", 2.2), found[1])
+    if setting.bias is not None and setting.bias.any():
+        if found := fit_number(case, "biased", set_bias, np.linspace(-8, 8, 33)):
+            yield case.trial(Label("A2", f"factor {found[0]:.6g}", 2.3), found[1])
+    if case.reading.stage in ("weights", "output"):
+        yield from _constant(case)
+        yield from dropped(case)
+    if case.reading.stage == "output":
+        yield from _projected(case)
+
+
+def _constant(case: Case) -> Iterator[Trial]:
+    expected = case.expected
+    if not np.isfinite(expected).all() or not (size := float(expected @ expected)) or not np.isfinite(case.observed).all():
+        return
+    factor = float(expected @ case.observed) / size
+    if 0 < factor < 1:
+        yield case.trial(Label("D2", f"all weights times {factor:.6g}", 2.4), factor * expected)
+    elif factor > 1:
+        yield case.trial(Label("D1", f"nothing dropped, all weights times {factor:.6g}", 2.5), factor * expected)
+
+
+def dropped(case: Case) -> Iterator[Trial]:
+    """Dropout: each weight is 0 or a common factor times what it should be."""
+    if not np.isfinite(case.observed).all():
+        return
+    if case.reading.stage == "weights":
+        yield from _dropped_weights(case)
+    elif 2.0 ** case.setting.m * case.setting.batches * case.setting.heads * case.setting.n <= 300_000:
+        yield from _dropped_output(case)
+    elif recover(case) is not None:
+        yield from _dropped_recovered(case)
+
+
+def _dropout_label(factor: float) -> Label:
+    if abs(factor - 1) < 1e-3:
+        return Label("D2", "some weights dropped, the others unchanged", 2.4)
+    if factor < 1:
+        return Label("D2", f"some weights dropped, the others times {factor:.6g}", 2.5)
+    return Label("D1", f"p = {1 - 1 / factor:.4g}", 2.4)
+
+
+def _dropped_weights(case: Case) -> Iterator[Trial]:
+    expected, observed = case.expected, case.observed
+    for tolerance in case.tolerances:
+        zero = (np.abs(observed) <= tolerance) & (expected > tolerance)
+        kept = ~zero & (expected > tolerance)
+        if not zero.any() or not kept.any():
+            continue
+        factor = float(expected[kept] @ observed[kept] / (expected[kept] @ expected[kept]))
+        yield case.trial(_dropout_label(factor), np.where(zero, 0.0, factor * expected))
+
+
+def _dropped_output(case: Case) -> Iterator[Trial]:
+    """Every pattern of dropped keys is tried for each query; all queries must agree on the factor."""
+    setting, base = case.setting, case.base
+    order = np.broadcast_to(np.arange(case.observed.size), (1, case.observed.size))
+    if case.reading.note or setting.packed:
+        # Undo the layout: `order` says where each number of (B, H, n, dv) stands in the observed ones.
+        place = np.arange(case.observed.size, dtype=float).reshape(base["output"].shape)
+        order = np.argsort(case.reading.arrange(place).reshape(1, -1))
+    observed = case.observed[order[0]].reshape(-1, setting.dv)
+    patterns = (np.arange(2**setting.m)[:, None] >> np.arange(setting.m)) & 1
+    terms = (base["weights"][..., None] * base["v"][..., None, :, :]).reshape(-1, setting.m, setting.dv)
+    sums = np.einsum("pm,rmc->rpc", patterns.astype(float), terms)
+    for tolerance in case.tolerances:
+        width = tolerance[order[0]].reshape(-1, setting.dv)
+        for factor in _factors(sums, observed, width):
+            misses = (np.abs(sums * factor - observed[:, None]) / width[:, None]).max(-1)
+            chosen = misses.argmin(-1)
+            if not (misses[np.arange(len(chosen)), chosen] <= 1).all():
+                continue
+            predicted = np.empty(case.observed.size)
+            predicted[order[0]] = (sums[np.arange(len(chosen)), chosen] * factor).reshape(-1)
+            yield case.trial(_dropout_label(factor), predicted)
+            return
+
+
+def _factors(sums: Array, observed: Array, width: Array) -> list[float]:
+    """Factors worth trying: the usual ones, then those that explain the row with the fewest explanations."""
+    usual = [1 / (1 - p) for p in USUAL] + [1.0]
+    with np.errstate(all="ignore"):
+        factors = (sums * observed[:, None]).sum(-1) / (sums**2).sum(-1)
+        fits = (np.abs(sums * factors[..., None] - observed[:, None]) <= width[:, None]).all(-1) & (factors > 0.5) & (factors < 20)
+    counts = fits.sum(-1)
+    rows = np.flatnonzero(counts)
+    if not rows.size:
+        return usual
+    row = rows[counts[rows].argmin()]
+    return usual + [float(factor) for factor in factors[row][fits[row]][:64]]
+
+
+def recover(case: Case) -> Array | None:
+    """The weights (B, H, n, m) behind an observed output, when V determines them (rank m)."""
+    setting = case.setting
+    if case.reading.stage != "output" or setting.dv < setting.m or not np.isfinite(case.observed).all():
+        return None
+    values = case.base["v"]
+    if not np.isfinite(values).all() or (np.linalg.matrix_rank(values) < setting.m).any():
+        return None
+    place = np.arange(case.observed.size, dtype=float).reshape(case.base["output"].shape)
+    order = np.argsort(case.reading.arrange(place).reshape(-1))
+    return np.asarray(case.observed[order].reshape(case.base["output"].shape) @ np.linalg.pinv(values))
+
+
+def _dropped_recovered(case: Case) -> Iterator[Trial]:
+    weights, right = recover(case), case.base["weights"]
+    assert weights is not None
+    zero = np.abs(weights) < 0.25 * right
+    kept = ~zero & (right > 0)
+    if not zero.any() or not kept.any():
+        return
+    factor = float((right[kept] * weights[kept]).sum() / (right[kept] ** 2).sum())
+    state = {**case.base, "output": np.where(zero, 0.0, factor * right) @ case.base["v"]}
+    yield case.trial(_dropout_label(factor), case.reading.cells(state))
+
+
+def _projected(case: Case) -> Iterator[Trial]:
+    """The output is the right one times one matrix, possibly plus one row."""
+    setting = case.setting
+    right = case.base["output"].reshape(-1, setting.dv)
+    if case.reading.note or setting.packed or not np.isfinite(case.observed).all() or not np.isfinite(right).all():
+        return
+    observed = case.observed.reshape(-1, setting.dv)
+    for columns, told in ((right, "one matrix"), (np.hstack([right, np.ones((len(right), 1))]), "one matrix plus one row")):
+        if len(right) < columns.shape[1] + 2:
+            continue
+        matrix = np.linalg.lstsq(columns, observed, rcond=None)[0]
+        yield case.trial(Label("H10", f"the right output times {told}", 3.0), (columns @ matrix).reshape(-1))
+
+
+def effective_scale(case: Case) -> float | None:
+    """The factor of Q Kᵀ in observed weights, from the ratios of weights within each row.
+
+    None unless one factor explains all rows to about 1e−3.
+    """
+    if case.reading.stage != "weights" or case.reading.mean or case.reading.note:
+        return None
+    weights = case.observed.reshape(case.base["weights"].shape)
+    if not np.isfinite(weights).all() or case.setting.options.softcap is not None or case.setting.bias is not None:
+        return None
+    seen = (weights > 20 * case.tolerance("digits").reshape(weights.shape)) & (weights > 0)
+    with np.errstate(all="ignore"):
+        logs = np.where(seen, np.log(np.where(seen, weights, 1.0)), 0.0)
+        counts = np.maximum(seen.sum(-1, keepdims=True), 1)
+        scores = np.where(seen, case.base["scores"], 0.0)
+        logs = np.where(seen, logs - logs.sum(-1, keepdims=True) / counts, 0.0)
+        scores = np.where(seen, scores - scores.sum(-1, keepdims=True) / counts, 0.0)
+    size = float((scores**2).sum())
+    if size == 0 or not np.isfinite(size):
+        return None
+    scale = float((scores * logs).sum() / size)
+    left = float(np.abs(logs - scale * scores).max())
+    return scale if left <= 1e-3 * max(float(np.abs(logs).max()), 1e-3) else None
+
+
