@@ -125,7 +125,7 @@ class Trace:
     def _naive(self) -> tuple[Floats, str | None]:
         with np.errstate(all="ignore"):
             exponentials = np.exp(self.masked)
-            sums = ordered.sums(exponentials, self.mask.sum(-1))
+            sums = ordered.sums(exponentials)
             exponentials /= np.where(self.empty_rows, sums.dtype.type(1), sums)[..., None]
             output = _mix(round_to(exponentials, self.options.precision), self.v, self.mask)
         output[np.isposinf(sums)] = np.inf
@@ -182,12 +182,9 @@ def _forward(
     with np.errstate(all="ignore"):
         q, k, v = (round_to(array, precision) for array in (q, k, v))
         scores = ordered.dot_products(q, k)
-        n_keys = scores.shape[-1]
         visible = masks.combine(rules)
         mask = np.broadcast_to(visible, scores.shape)
-        counts = visible.sum(-1) if visible.shape[-1] == n_keys else visible[..., 0] * n_keys
-        counts = np.broadcast_to(counts, scores.shape[:-1])
-        empty = counts == 0
+        empty = np.broadcast_to(~visible.any(-1), scores.shape[:-1])
 
         named = {"sqrt_dk": 1 / math.sqrt(q.shape[-1]), "none": 1.0}
         scale = named[options.scale] if isinstance(options.scale, str) else options.scale
@@ -211,7 +208,7 @@ def _forward(
             exponentials[~mask] = 0
         if uniform := options.empty_row == "uniform":
             exponentials[empty] = 1
-        denominators = ordered.sums(exponentials, np.where(empty, n_keys, counts) if uniform else counts)
+        denominators = ordered.sums(exponentials)
         log_sum_exp = row_max + np.log(denominators)
         divisor = np.where(empty, work(1), denominators) if options.empty_row == "zero" else denominators
         weights = exponentials / divisor[..., None]

@@ -1,0 +1,150 @@
+"""Conventions of frameworks as data, and where two of them differ on one problem.
+
+The expected values were measured with the released packages (PyTorch 2.13.0, JAX 0.10.2, Keras 3.15.1, Flax 0.12.8,
+MLX 0.32.4, ONNX 1.23.2, ONNX Runtime 1.32.0, transformers 5.24.0) or read in their documentation.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from attention_lab.core import LabError, Options, attend
+from attention_lab.core.conventions import convention, conventions, differences
+
+RNG = np.random.default_rng(14)
+Q, K, V = RNG.standard_normal((2, 4)), RNG.standard_normal((5, 4)), RNG.standard_normal((5, 3))
+#                     causal          True means  empty row  by −∞ bias  default scale
+MEASURED = {
+    "torch":           ("top-left",     "keep",     "zero",    "zero",   "sqrt_dk"),
+    "torch-mha":       (None,           "mask out", "nan",     "nan",    "sqrt_dk"),
+    "jax":             ("top-left",     "keep",     "uniform", "nan",    "sqrt_dk"),
+    "flax":            (None,           "keep",     "uniform", None,     "sqrt_dk"),
+    "keras-attention": ("top-left",     "keep",     "uniform", None,     "none"),
+    "keras-mha":       ("top-left",     "keep",     "zero",    None,     "sqrt_dk"),
+    "flash-attention": ("bottom-right", None,       "zero",    "zero",   "sqrt_dk"),
+    "xformers":        ("top-left",     None,       None,      None,     "sqrt_dk"),
+    "mlx":             ("bottom-right", "keep",     "uniform", "nan",    None),
+    "onnx":            ("top-left",     "keep",     "zero",    "zero",   "sqrt_dk"),
+    "onnxruntime":     ("top-left",     "keep",     "zero",    "zero",   "sqrt_dk"),
+    "transformers":    (None,           "keep",     "uniform", None,     "sqrt_dk"),
+    "openvino":        ("top-left",     "keep",     "nan",     "nan",    "sqrt_dk"),
+    "burn":            (None,           "mask out", None,      None,     "sqrt_dk"),
+}  # fmt: skip
+
+
+def test_the_data() -> None:
+    assert list(conventions()) == list(MEASURED)
+    for name, facts in MEASURED.items():
+        rule = convention(name)
+        assert (rule.causal, rule.true_means, rule.empty_row, rule.empty_row_bias, rule.scale) == facts, name
+        assert rule.source
+    assert [rule.id for rule in conventions().values() if rule.causal_drops_mask] == ["openvino"]
+
+
+@pytest.mark.parametrize("name", MEASURED)
+def test_options_for_every_framework(name: str) -> None:
+    causal, _, empty, _, scale = MEASURED[name]
+    options = Options.for_framework(name)
+    assert options == Options(scale=scale or "sqrt_dk", empty_row=empty or "zero")
+    assert Options.for_framework(name, causal=True).causal == (causal or "top-left")
+    attend(Q, K, V, options)
+
+
+def test_other_settings_of_a_framework() -> None:
+    options = Options.for_framework("jax", causal=2, window=(1, 1), empty_row="zero", scale=0.5)
+    assert options == Options(causal=2, window=(1, 1), scale=0.5)
+    assert Options.for_framework("pytorch") == Options.for_framework("torch")
+
+
+def test_an_unknown_framework() -> None:
+    with pytest.raises(LabError, match=r"framework must be one of torch, torch-mha, jax, .*; got 'pandas'") as error:
+        Options.for_framework("pandas")
+    assert error.value.field == "framework"
+
+
+def cells(found: Any) -> list[tuple[int, ...]]:
+    return [each.index for each in found]
+
+
+def test_causal_alignment_when_lengths_differ() -> None:
+    """n = 2, m = 5: top-left shows 1 and 2 keys, bottom-right 4 and 5; every visible weight of row 0 changes."""
+    found = differences("torch", "flash-attention", Q, K, V, Options(causal="top-left"))
+    assert cells(found) == [(0, 0), (0, 1), (0, 2), (0, 3), (1, 0), (1, 1), (1, 2), (1, 3), (1, 4)]
+    top = attend(Q, K, V, Options(causal="top-left")).weights
+    bottom = attend(Q, K, V, Options(causal="bottom-right")).weights
+    for each in found:
+        assert (each.first, each.second) == (top[each.index], bottom[each.index])
+        assert each.codes == ("causal",)
+        assert each.text == "the causal mask is aligned top-left in PyTorch SDPA, bottom-right in FlashAttention"
+
+
+def test_no_difference_for_square_problems_and_explicit_offsets() -> None:
+    assert differences("torch", "mlx", K, K, K, Options(causal="bottom-right")) == ()
+    assert differences("torch", "mlx", Q, K, V, Options(causal=3)) == ()
+    assert differences("torch", "onnx", Q, K, V, Options(causal="top-left"), keep=np.eye(2, 5) < 1) == ()
+
+
+def test_default_scale() -> None:
+    found = differences("keras-mha", "keras-attention", Q, K, V)
+    assert len(found) == 10
+    assert {each.codes for each in found} == {("scale",)}
+    np.testing.assert_allclose(
+        [each.second for each in found], attend(Q, K, V, Options(scale="none")).weights.ravel()
+    )
+    assert differences("keras-mha", "keras-attention", Q, K, V, Options(scale=0.5)) == ()
+
+
+def test_polarity_of_a_boolean_mask() -> None:
+    keep = np.array([[True, True, False, False, False], [True] * 5])
+    found = differences("torch", "torch-mha", Q, K, V, keep=keep)
+    row_0 = [each for each in found if each.index[0] == 0]
+    assert cells(row_0) == [(0, j) for j in range(5)]
+    assert {each.codes for each in row_0} == {("true_means",)}
+    row_1 = [each for each in found if each.index[0] == 1]
+    assert all(math.isnan(each.second) for each in row_1)  # there everything is masked out, and that gives NaN
+    assert {each.codes for each in row_1} == {("true_means", "empty_row")}
+
+
+@pytest.mark.parametrize(
+    ("pair", "masks", "values", "code"),
+    [
+        (("torch", "jax"), "keep", (0.0, 0.2), "empty_row"),
+        (("torch", "jax"), "bias", (0.0, math.nan), "empty_row_bias"),
+        (("jax", "openvino"), "keep", (0.2, math.nan), "empty_row"),
+        (("mlx", "keras-mha"), "keep", (0.2, 0.0), "empty_row"),
+    ],
+)
+def test_empty_rows(pair: tuple[str, str], masks: str, values: tuple[float, float], code: str) -> None:
+    keep = np.array([[False] * 5, [True] * 5])
+    mask = {"keep": keep} if masks == "keep" else {"bias": np.where(keep, 0.0, -np.inf)}
+    found = differences(*pair, Q, K, V, **mask)
+    assert cells(found) == [(0, j) for j in range(5)]
+    for each in found:
+        np.testing.assert_array_equal((each.first, each.second), values)
+        assert each.codes == (code,)
+
+
+def test_what_is_unknown_never_differs() -> None:
+    keep = np.array([[False] * 5, [True] * 5])
+    assert differences("torch", "xformers", Q, K, V, keep=keep) == ()
+    assert differences("openvino", "xformers", Q, K, V, keep=keep) == ()
+
+
+def test_causal_that_ignores_other_masks() -> None:
+    keep = np.array([[True] * 5, [False, True, True, True, True]])
+    found = differences("torch", "openvino", Q, K, V, Options(causal="top-left"), keep=keep)
+    assert cells(found) == [(1, 0), (1, 1)]
+    assert {each.codes for each in found} == {("causal_drops_mask",)}
+
+
+def test_leading_axes_and_no_framework_of_that_name() -> None:
+    q = RNG.standard_normal((2, 3, 2, 4))
+    found = differences("torch", "mlx", q, K, V, Options(causal="top-left"))
+    assert found[0].index == (0, 0, 0, 0)
+    assert len(found) == 2 * 3 * 9
+    with pytest.raises(LabError, match="framework must be one of"):
+        differences("torch", "numpy", Q, K, V)
