@@ -34,13 +34,18 @@ function fail(error) {
 
 page.dataset.python = "loading";
 
-// An exception in the page's own Python code, before it says that it is ready, surfaces as an uncaught error.
-addEventListener("error", (event) => {
-  if (/PythonError/.test(event.message)) fail(event.error ?? event.message);
-});
-addEventListener("unhandledrejection", (event) => {
-  if (event.reason?.name === "PythonError") fail(event.reason);
-});
+// PyScript prints an exception in main.py and goes on; the page must not wait for ever then.
+function watchMain(pyodide) {
+  const run = pyodide.runPythonAsync;
+  pyodide.runPythonAsync = async (...call) => {
+    try {
+      return await run(...call);
+    } catch (error) {
+      fail(error);
+      throw error;
+    }
+  };
+}
 
 // --- downloads ------------------------------------------------------------------------------------------------------
 
@@ -203,7 +208,8 @@ function skipPrelude(pyodide, prelude) {
 async function startNormally() {
   const [numpy, stdlib, app] = await Promise.all(["numpy", "stdlib", "app"].map((name) => part(name, bytesOf)));
   const lock = structuredClone(manifest.lock);
-  lock.packages.numpy.file_name = blobURL(numpy, "application/zip");
+  const entry = lock.packages.numpy;
+  entry.file_name = `${blobURL(numpy, "application/zip")}#/${entry.file_name}`; // the name says that it is a wheel
   const library = blobURL(stdlib, "application/zip");
   progress("Starting Python", 0.7);
   const pyodide = await load((create) => create, {
@@ -213,8 +219,9 @@ async function startNormally() {
   });
   progress("Loading NumPy", 0.85);
   await pyodide.loadPackage("numpy", { messageCallback: () => {} });
+  if (!pyodide.loadedPackages.numpy) throw new Error("NumPy could not be loaded: its file is damaged. Reload the page.");
   pyodide.unpackArchive(app, "zip", { extractDir: SITE_PACKAGES });
-  for (const url of [library, lock.packages.numpy.file_name]) URL.revokeObjectURL(url);
+  for (const url of [library, entry.file_name]) URL.revokeObjectURL(url.split("#")[0]);
   progress("Opening the page", 0.95);
   return pyodide;
 }
@@ -243,5 +250,7 @@ ready.catch(fail);
 export async function loadPyodide({ stdout, stderr }) {
   if (stdout) streams.stdout = stdout;
   if (stderr) streams.stderr = stderr;
-  return ready;
+  const pyodide = await ready;
+  watchMain(pyodide);
+  return pyodide;
 }

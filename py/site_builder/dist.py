@@ -42,7 +42,7 @@ def boot(runtime: Runtime) -> str:
     lines = [f'<link rel="modulepreload" href="./{path}">' for path in modules]
     lines += [f'<link rel="preload" as="fetch" crossorigin href="./{path}">' for path in data]
     lines += [
-        '<script src="./storage.js"></script>',
+        '<script src="./before.js"></script>',
         '<script type="module" async src="./runtime.mjs"></script>',
         f'<script type="module" src="./pyscript/{PYSCRIPT_CORE}"></script>',
         pyscript_tag("./runtime.mjs", "./main.py"),
@@ -55,7 +55,7 @@ def site_files(page: str, static: Path, main: bytes, stylesheet: str, runtime: R
     files: dict[str, bytes] = {
         "index.html": map_references(without_micropython(page), lambda path: f"./{path}").encode()
     }
-    for path in dict.fromkeys(["runtime.mjs", "snapshot.mjs", "storage.js", *static_references(page)]):
+    for path in dict.fromkeys(["runtime.mjs", "snapshot.mjs", "before.js", *static_references(page)]):
         files[path] = static_file(static, path, stylesheet)
     listing = {
         name: {"path": f"./{asset.path}", "size": len(asset.content)}

@@ -34,8 +34,8 @@ def single_file(page: str, notices: str, static: Path, main: str, stylesheet: st
     head, _, tail = page.rpartition("</body>")
     if not head:
         raise BuildError("index.html has no </body>")
-    storage = f"<script>\n{script_text((static / 'storage.js').read_text(encoding='utf-8'))}</script>\n"
-    head = head.replace("</head>", storage + "</head>", 1)
+    before = f"<script>\n{script_text((static / 'before.js').read_text(encoding='utf-8'))}</script>\n"
+    head = head.replace("</head>", before + "</head>", 1)
     return (head + notices + bundle(static, main, runtime) + "</body>" + tail).encode()
 
 
