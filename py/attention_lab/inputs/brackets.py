@@ -140,7 +140,9 @@ def parse_groups(text: str) -> list[Piece]:
             key, mark = "", NONE
         elif kind == "close":
             if len(stack) == 1:
-                raise error_at(text, start, "UNBALANCED", f"“{token}” closes a bracket that was never opened.")
+                raise error_at(
+                    text, start, "UNBALANCED", f"“{token}” closes a bracket that was never opened."
+                )
             if _CLOSING[group.bracket] != token:
                 raise error_at(
                     text, start, "UNBALANCED", f"“{_CLOSING[group.bracket]}” was expected, “{token}” came."
@@ -150,7 +152,9 @@ def parse_groups(text: str) -> list[Piece]:
             key, mark = "", NONE
         elif kind == "comma":
             if len(stack) > 1 and (mark in (COMMA, COMMA_NEWLINE, SEMICOLON) or not group.items):
-                raise error_at(text, start, "MISSING_VALUE", "an entry was expected before this comma, nothing came.")
+                raise error_at(
+                    text, start, "MISSING_VALUE", "an entry was expected before this comma, nothing came."
+                )
             mark = COMMA if len(stack) > 1 else NONE
             if len(stack) == 1:
                 pieces.append(Piece(Cell(",", start)))
@@ -163,7 +167,9 @@ def parse_groups(text: str) -> list[Piece]:
             if len(stack) == 1:
                 pieces.append(Piece(Cell(token, start), assign=True))
             elif not keyed:
-                raise error_at(text, start, "NOT_A_NUMBER", f"a number was expected here, {shorten(token)} came.")
+                raise error_at(
+                    text, start, "NOT_A_NUMBER", f"a number was expected here, {shorten(token)} came."
+                )
             keyed = False
         elif kind == "mark":
             if token == "<" and len(stack) > 1 and _SKELETON.match(text, start):
@@ -186,7 +192,9 @@ def parse_groups(text: str) -> list[Piece]:
                 skip_to, key = closing + 1, ""
                 _add(group, Cell("", start), "grad_fn", mark)
             elif len(stack) > 1 and token != "&":
-                raise error_at(text, start, "NOT_A_NUMBER", f"a number was expected here, {shorten(token)} came.")
+                raise error_at(
+                    text, start, "NOT_A_NUMBER", f"a number was expected here, {shorten(token)} came."
+                )
     if len(stack) > 1:
         opened = stack[-1]
         raise error_at(text, opened.position, "UNBALANCED", f"“{opened.bracket}” is never closed.")

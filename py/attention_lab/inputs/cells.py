@@ -12,19 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from attention_lab.inputs.literals import (
-    BOOLEAN,
-    DECIMAL,
-    EXACT,
-    INTEGER,
-    PADDED,
-    LiteralError,
-    Number,
-    is_elision,
-    is_missing,
-    read_number,
-    resolutions,
-)
+from attention_lab.inputs.digits import fixed_decimals, resolutions
+from attention_lab.inputs.literals import BOOLEAN, LiteralError, Number, is_elision, is_missing, read_number
 from attention_lab.inputs.parsed import MAX_ENTRIES, Parsed, PasteError, error_at, shorten
 
 
@@ -57,9 +46,10 @@ ELIDED_HINT = (
     "torch.set_printoptions(profile='full'), or .tolist()"
 )
 # Relative half-spacing of the formats that constructors name.
-_HALF_SPACING = {"float16": 2.0**-11, "half": 2.0**-11, "bfloat16": 2.0**-8, "float32": 2.0**-24, "single": 2.0**-24,
-                 "f32": 2.0**-24, "float64": 2.0**-53, "double": 2.0**-53, "float": 2.0**-53, "longdouble": 2.0**-53}  # fmt: skip
-_KINDS = {INTEGER: 0, DECIMAL: 1, PADDED: 2, EXACT: 3, BOOLEAN: 4}
+_HALF_SPACING = {
+    "float16": 2.0**-11, "half": 2.0**-11, "bfloat16": 2.0**-8, "float32": 2.0**-24, "single": 2.0**-24,
+    "f32": 2.0**-24, "float64": 2.0**-53, "double": 2.0**-53, "float": 2.0**-53, "longdouble": 2.0**-53,
+}  # fmt: skip
 
 
 def number_at(text: str, cell: Cell) -> Number:
@@ -75,7 +65,9 @@ def number_at(text: str, cell: Cell) -> Number:
     if is_missing(cell.text):
         what = shorten(cell.text) if cell.text else "nothing"
         raise error_at(text, cell.position, "MISSING_VALUE", f"a number was expected here, {what} came.")
-    raise error_at(text, cell.position, "NOT_A_NUMBER", f"a number was expected here, {shorten(cell.text)} came.")
+    raise error_at(
+        text, cell.position, "NOT_A_NUMBER", f"a number was expected here, {shorten(cell.text)} came."
+    )
 
 
 def is_numeric(cell: Cell) -> bool:
@@ -123,17 +115,6 @@ def assemble(text: str, layout: Layout) -> Parsed:
     return Parsed(values.reshape(layout.shape), half.reshape(layout.shape), tuple(dict.fromkeys(warnings)))
 
 
-def fixed_decimals(kinds: NDArray[np.str_], last: NDArray[np.int64]) -> list[str]:
-    """The warning for a print with one number of decimals: "4 decimals printed: compare with +-5e-5"."""
-    pointed = (kinds == DECIMAL) | (kinds == PADDED)
-    if not pointed.any():
-        return []
-    decimals = -int(last[pointed].min())
-    if not 0 < decimals <= 12 or int(last[pointed].max()) != -decimals:
-        return []
-    return [f"{decimals} decimals printed: compare with +-5e-{decimals + 1}"]
-
-
 def too_large(entries: int) -> str:
     return f"at most {MAX_ENTRIES:,} entries can be read; this text has {entries:,}."
 
@@ -148,7 +129,9 @@ def from_rows(text: str, rows: Sequence[Sequence[Cell]], warnings: list[str] | N
                     number_at(text, cell)
             place = row[width].position if len(row) > width else row[0].position
             raise error_at(
-                text, place, "RAGGED",
+                text,
+                place,
+                "RAGGED",
                 f"every row needs the same number of entries: row 1 has {width}, row {number + 1} has {len(row)}.",
-            )  # fmt: skip
+            )
     return Layout([cell for row in rows for cell in row], (len(rows), width), warnings or [])

@@ -9,35 +9,60 @@ from __future__ import annotations
 import re
 
 _MINUS = "−–—‐‑‒﹣－"
-_SPACES = "\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000\v\f"
+_SPACES = (
+    "\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000\v\f"
+)
 _GROUP_SPACES = "\u00a0\u202f\u2007\u2009"
 _INVISIBLE = "\ufeff\u200b\u200c\u200d\u200e\u200f\u2060\u2066\u2067\u2068\u2069\u202a\u202b\u202c\u202d\u202e\u00ad\ufe0e\ufe0f"
 _BRACKET_PIECES = "⎡⎢⎣⎤⎥⎦⎛⎜⎝⎞⎟⎠⎧⎨⎩⎫⎬⎭"
 _VISIBLE: dict[str, str] = {  # replaced and worth a warning
     **dict.fromkeys(_MINUS, "-"),
     **{chr(0xFF10 + i): str(i) for i in range(10)},
-    "＋": "+", "．": ".", "，": ",", "；": ";", "：": ":", "（": "(", "）": ")", "［": "[", "］": "]",
-    "｛": "{", "｝": "}", "＝": "=", "％": "%", "٪": "%", "／": "/", "⁄": "/", "∕": "/", "、": ",",
-    "٫": ".", "٬": ",", "ｅ": "e", "Ｅ": "E",
-}  # fmt: skip
+    "＋": "+",
+    "．": ".",
+    "，": ",",
+    "；": ";",
+    "：": ":",
+    "（": "(",
+    "）": ")",
+    "［": "[",
+    "］": "]",
+    "｛": "{",
+    "｝": "}",
+    "＝": "=",
+    "％": "%",
+    "٪": "%",
+    "／": "/",
+    "⁄": "/",
+    "∕": "/",
+    "、": ",",
+    "٫": ".",
+    "٬": ",",
+    "ｅ": "e",
+    "Ｅ": "E",
+}
 _QUIET: dict[str, str] = {
     **dict.fromkeys(_SPACES, " "),
     **dict.fromkeys(_BRACKET_PIECES, " "),
     **dict.fromkeys("“”„«»", '"'),
     **dict.fromkeys("‘’‚", "'"),
-    **dict.fromkeys("│┃║┆┇┊┋╎╏", "|"),
-    **dict.fromkeys("─━═┄┅┈┉╌╍", "-"),
-    **dict.fromkeys("┌┐└┘├┤┬┴┼╭╮╰╯╔╗╚╝╠╣╦╩╬╞╡╪┏┓┗┛┣┫┳┻╋┡┢╇", "+"),
+    **{chr(code): "+" for code in range(0x2500, 0x2580)},  # box drawing
+    **dict.fromkeys("│┃║┆┇┊┋╎╏╽╿╷╵╹╻", "|"),
+    **dict.fromkeys("─━═┄┅┈┉╌╍╼╾╴╶╸╺", "-"),
     **dict.fromkeys("⋯⋮⋱⋰", "…"),
-    "\x85": "\n", "\u2028": "\n", "\u2029": "\n",
-}  # fmt: skip
+    "\x85": "\n",
+    "\u2028": "\n",
+    "\u2029": "\n",
+}
 _REPLACED: dict[str, str] = _VISIBLE | _QUIET | dict.fromkeys(_INVISIBLE, "")
 _TABLE = str.maketrans(_REPLACED)
 _VISIBLE_PATTERN = re.compile("[" + "".join(map(re.escape, _VISIBLE)) + "]")
 _OTHER_DIGIT = re.compile(r"(?![0-9])\d")
 _GROUPED_BY_SPACE = re.compile(rf"(?<=\d)[{_GROUP_SPACES}](?=\d\d\d(?!\d))")
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
-_POWER_OF_TEN = re.compile(r"(?<=[\d.])(?: ?(?:×|·|⋅|∙|\*|x) ?)10(?:\^\{?([+-]?\d{1,4})\}?|([⁺⁻]?[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,4}))")
+_POWER_OF_TEN = re.compile(
+    r"(?<=[\d.])(?: ?(?:×|·|⋅|∙|\*|x) ?)10(?:\^\{?([+-]?\d{1,4})\}?|([⁺⁻]?[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,4}))"
+)
 _SUPERSCRIPT = re.compile("[⁺⁻⁰¹²³⁴⁵⁶⁷⁸⁹]")
 _SUPERSCRIPTS = str.maketrans("⁺⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "+-0123456789")
 
@@ -50,7 +75,9 @@ _CONTINUED_PROMPT = re.compile(r"^(?:\.\.\.(?=[ \t]+[^ \t\n,])|[ \t]{1,12}\.\.\.
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~)[^\n]*", re.MULTILINE)
 _HASH = re.compile(r"(?<!1\.)#(?!(?:N/A|DIV/0!|REF!|VALUE!|NUM!|NAME\?|NULL!))[^\n]*", re.IGNORECASE)
 _SLASHES = re.compile(r"(?:(?<=[\s,;\[\](){}])|^)//(?!\d)[^\n]*", re.MULTILINE)
-_PERCENT = re.compile(r"(?:^[ \t]*|(?<=[\s;,\]]))%(?![ \t]*(?:$|[\d.,;\])|&+\-\\]))[^\n]*|^[ \t]*%[^\n]*", re.MULTILINE)
+_PERCENT = re.compile(
+    r"(?:^[ \t]*|(?<=[\s;,\]]))%(?![ \t]*(?:$|[\d.,;\])|&+\-\\]))[^\n]*|^[ \t]*%[^\n]*", re.MULTILINE
+)
 _BANG = re.compile(r"(?:(?<=\s)|^)![^\n]*", re.MULTILINE)
 _DIGIT = re.compile(r"\d")
 
@@ -149,7 +176,9 @@ def strip_prompts(text: str) -> str:
             outputs.append(blank)
         else:
             kept = " " * prompt.end() + line[prompt.end() :] if prompt else line
-            printed = printed or bool(_DIGIT.search(kept)) or "nan" in kept or "True" in kept or "False" in kept
+            printed = (
+                printed or bool(_DIGIT.search(kept)) or "nan" in kept or "True" in kept or "False" in kept
+            )
             commands.append(kept)
             outputs.append(kept)
     return "\n".join(outputs if printed else commands)

@@ -11,9 +11,9 @@ from dataclasses import replace
 import numpy as np
 
 from attention_lab.inputs.cells import Cell, assemble, from_rows, is_numeric
-from attention_lab.inputs.parsed import Parsed, PasteError, error_at
+from attention_lab.inputs.headers import trim
+from attention_lab.inputs.parsed import EMPTY_MESSAGE, Parsed, PasteError, error_at
 from attention_lab.inputs.table import (
-    EMPTY_MESSAGE,
     Line,
     by_mark,
     by_space,
@@ -21,7 +21,6 @@ from attention_lab.inputs.table import (
     drop_rules,
     pipe_cells,
     split_lines,
-    trim,
 )
 
 DECIMAL, THOUSANDS, SEPARATORS = "decimal_comma", "thousands_separators", "comma_and_space_separators"
@@ -36,6 +35,8 @@ _LOOSE_COMMA = re.compile(r",[ ]+|[ ]+,[ ]*")
 _GAP = re.compile(r"[^\s,][ ]+[^\s,]")
 _NUMBER_GAP = re.compile(r"[\d.] +[-+.]?\d")
 _ONE_PAIR = re.compile(r"\s*[-+]?\d+,\d\d+\s*")
+_PAIR = re.compile(r"\s*[-+]?\d+,\d+\s*")
+_LONG_PAIR = re.compile(r"\s*[-+]?\d{1,4},\d{3,}\s*")
 
 
 def read_table(text: str) -> Parsed:
@@ -75,11 +76,15 @@ def _marked_cells(text: str, lines: list[Line], mark: str) -> Parsed:
 
 
 def _without_end_comma(cell: Cell) -> Cell:
-    return cell._replace(text=cell.text[:-1].rstrip()) if cell.text.endswith(",") and len(cell.text) > 1 else cell
+    return (
+        cell._replace(text=cell.text[:-1].rstrip())
+        if cell.text.endswith(",") and len(cell.text) > 1
+        else cell
+    )
 
 
 def _with_semicolons(text: str, lines: list[Line]) -> Parsed:
-    """"1,0;0,1" is rows; but semicolons inside several lines are how a European spreadsheet separates entries."""
+    """ "1,0;0,1" is rows; but semicolons inside several lines are how a European spreadsheet separates entries."""
     lines = [_without_last(line, ";") for line in lines]
     lines = [line for line in lines if line[0].strip()]
     if not lines:
@@ -95,7 +100,9 @@ def _with_semicolons(text: str, lines: list[Line]) -> Parsed:
     if len(lines) == 1 or not inner:
         empty = next((p for p in pieces if not p[0].strip()), None)
         if empty is not None:
-            raise error_at(text, empty[1], "MISSING_VALUE", "a row was expected between semicolons, nothing came.")
+            raise error_at(
+                text, empty[1], "MISSING_VALUE", "a row was expected between semicolons, nothing came."
+            )
         return _rows_of_pieces(text, pieces)
     cells = [split(line) for line in lines]
     words = not any(is_numeric(cell) or "," in cell.text for cell in cells[0])
@@ -137,7 +144,10 @@ def _with_commas(text: str, lines: list[Line]) -> Parsed:
     whole = [_loose_cells(line) for line in lines]
     readings = {SEPARATORS: separated, DECIMAL: whole, THOUSANDS: whole}
     numeric_gaps = gaps and any(_NUMBER_GAP.search(line) for line, _ in lines)
-    if numeric_gaps or loose or any(_LEADING_ZERO.search(line) for line, _ in lines):
+    # "a" above pairs: one column with decimal commas, or a title above two columns.
+    single_header = len(lines) > 1 and "," not in lines[0][0] and _pairs(lines[1:], _PAIR)
+    long_pairs = "\n" in text.strip() and (single_header or _pairs(lines, _LONG_PAIR))
+    if numeric_gaps or loose or long_pairs or any(_LEADING_ZERO.search(line) for line, _ in lines):
         return _settle(text, readings, marked=True)
     try:  # commas only: an ordinary CSV
         parsed = _finish(text, separated, [], marked=True)
@@ -150,9 +160,15 @@ def _with_commas(text: str, lines: list[Line]) -> Parsed:
             if other.code == "AMBIGUOUS_COMMA":
                 raise
             raise error from None
-    if len(lines) > 1 and all(_ONE_PAIR.fullmatch(line) for line, _ in lines):
+    if len(lines) > 1 and _pairs(lines, _ONE_PAIR):
         parsed = replace(parsed, alternatives=tuple(_try(text, {DECIMAL: whole}, marked=True).items()))
     return parsed
+
+
+def _pairs(lines: list[Line], pattern: re.Pattern[str]) -> bool:
+    """True if every line without a letter is one comma between two whole numbers."""
+    numbers = [line for line, _ in lines if not any(c.isalpha() for c in line)]
+    return all(pattern.fullmatch(line) for line in numbers)
 
 
 def _comma_cells(line: Line) -> list[Cell]:
@@ -177,7 +193,7 @@ def _loose_cells(line: Line) -> list[Cell]:
 
 
 def _as_point(cell: Cell) -> Cell | None:
-    """"1.250,5" → "1250.5"; a cell with a decimal point is not written this way."""
+    """ "1.250,5" → "1250.5"; a cell with a decimal point is not written this way."""
     if "," in cell.text:
         if not _DECIMAL_CELL.fullmatch(cell.text):
             return None if is_numeric(cell._replace(text=cell.text.replace(",", ""))) else cell
@@ -190,7 +206,7 @@ def _as_point(cell: Cell) -> Cell | None:
 
 
 def _without_groups(cell: Cell) -> Cell | None:
-    """"1,250.5" → "1250.5"."""
+    """ "1,250.5" → "1250.5"."""
     if "," not in cell.text:
         return cell
     if not _THOUSANDS_CELL.fullmatch(cell.text):
@@ -227,7 +243,9 @@ def _settle(text: str, readings: dict[str, list[list[Cell]]], *, marked: bool) -
     found = _try(text, readings, marked=marked)
     distinct: dict[str, Parsed] = {}
     for label, parsed in found.items():
-        if not any(np.array_equal(parsed.values, other.values, equal_nan=True) for other in distinct.values()):
+        if not any(
+            np.array_equal(parsed.values, other.values, equal_nan=True) for other in distinct.values()
+        ):
             distinct[label] = parsed
     if len(distinct) == 1:
         return next(iter(distinct.values()))
@@ -237,12 +255,18 @@ def _settle(text: str, readings: dict[str, list[list[Cell]]], *, marked: bool) -
         return _finish(text, readings[label], [], marked=marked)
     place = _TIGHT.search(text)
     where = place.start() if place else 0
-    names = {DECIMAL: "decimal commas", THOUSANDS: "thousands separators", SEPARATORS: "commas between entries"}
+    names = {
+        DECIMAL: "decimal commas",
+        THOUSANDS: "thousands separators",
+        SEPARATORS: "commas between entries",
+    }
     choices = " or ".join(f"{names[k]} ({_shape(v)})" for k, v in distinct.items())
     error = error_at(
-        text, where, "AMBIGUOUS_COMMA",
+        text,
+        where,
+        "AMBIGUOUS_COMMA",
         f"the commas can be read as {choices}. Choose one, or write decimals with a point.",
-    )  # fmt: skip
+    )
     error.alternatives = tuple(distinct.items())
     raise error
 

@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 
 from attention_lab.inputs.cells import Cell, Layout, assemble, from_rows
 from attention_lab.inputs.commas import read_table
+from attention_lab.inputs.headers import trim
 from attention_lab.inputs.literals import read_number
 from attention_lab.inputs.parsed import Parsed, error_at
-from attention_lab.inputs.table import Line, by_space, split_lines, trim
+from attention_lab.inputs.table import Line, by_space, split_lines
 
 _COLUMNS = re.compile(r"\s*Columns?\s+\d+(?:\s*(?:through|to|and|-|:)\s*\d+)?\s*:?\s*", re.IGNORECASE)
 _FACTOR = re.compile(r"\s*(\d[\d.]*(?:[eE][+-]?\d+)?)\s*\*\s*")
@@ -73,10 +74,12 @@ def read_display(text: str) -> Parsed | None:
             shape = (layout.shape[0], layout.shape[1])
         elif shape != layout.shape:
             raise error_at(
-                text, layout.cells[0].position, "RAGGED",
+                text,
+                layout.cells[0].position,
+                "RAGGED",
                 f"every page needs the same shape: the first is {shape[0]}×{shape[1]}, "
                 f"this one is {layout.shape[0]}×{layout.shape[1]}.",
-            )  # fmt: skip
+            )
         cells += layout.cells
         factors += scales
     assert shape is not None
@@ -179,9 +182,11 @@ def _beside(text: str, page: list[Block], display: Display) -> tuple[list[list[C
             cells = trim(text, cells, display.warnings, marked=False)
         if rows and len(cells) != len(rows):
             raise error_at(
-                text, cells[0][0].position, "RAGGED",
+                text,
+                cells[0][0].position,
+                "RAGGED",
                 f"every block of columns needs the same rows: the first has {len(rows)}, this one {len(cells)}.",
-            )  # fmt: skip
+            )
         if not rows:
             rows, scales = [[] for _ in cells], [[] for _ in cells]
         for row, scale, new in zip(rows, scales, cells, strict=True):

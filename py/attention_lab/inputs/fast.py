@@ -11,8 +11,8 @@ import re
 import numpy as np
 from numpy.typing import NDArray
 
-from attention_lab.inputs.cells import fixed_decimals
-from attention_lab.inputs.literals import DECIMAL, INTEGER, PADDED, read_number, resolutions
+from attention_lab.inputs.digits import fixed_decimals, resolutions
+from attention_lab.inputs.literals import DECIMAL, INTEGER, PADDED, POWER, POWER_PADDED, read_number
 from attention_lab.inputs.parsed import MAX_AXES, MAX_ENTRIES, Parsed, PasteError, error_at
 
 SHORTEST = 20_000  # characters below which the general readers are quick enough
@@ -23,7 +23,9 @@ _PLAIN_LINES = b"0123456789+-.eE \t\n,"
 _BLANK = bytes.maketrans(b",;[]\n\t", b"      ")
 _IN_NUMBER = np.zeros(256, dtype=bool)
 _IN_NUMBER[list(b"0123456789+-.eE")] = True
-_HEAD = re.compile(r"\s*(?:[A-Za-z_]\w{0,40}\s{0,3}=\s{0,3})?(?:(?:np|numpy|jnp)\.)?((?:array|Array|tensor)\()?\s*")
+_HEAD = re.compile(
+    r"\s*(?:[A-Za-z_]\w{0,40}\s{0,3}=\s{0,3})?(?:(?:np|numpy|jnp)\.)?((?:array|Array|tensor)\()?\s*"
+)
 _TAIL = re.compile(r"\s*(?:,\s{0,12}(?:dtype|device)=[\w.:']{1,30})*\s*(\))?\s*;?\s*")
 
 
@@ -59,7 +61,9 @@ def _header(text: str) -> tuple[int, list[str] | None]:
         return 0, None
     mark = "\t" if "\t" in line else "," if "," in line else None
     cells = [cell.strip() for cell in line.split(mark)]
-    if not all(cell[:1].isalpha() and cell.lower() not in ("nan", "inf", "true", "false") for cell in cells[1:]):
+    if not all(
+        cell[:1].isalpha() and cell.lower() not in ("nan", "inf", "true", "false") for cell in cells[1:]
+    ):
         return 0, None
     if len(cells) < 2 or (cells[0] and not cells[0][0].isalpha()):
         return 0, None
@@ -91,7 +95,8 @@ class _Scan:
         self.count = len(self.starts)
         if self.count > MAX_ENTRIES:
             raise PasteError(
-                f"at most {MAX_ENTRIES:,} entries can be read; this text has {self.count:,}.", code="TOO_LARGE"
+                f"at most {MAX_ENTRIES:,} entries can be read; this text has {self.count:,}.",
+                code="TOO_LARGE",
             )
 
     def gaps(self, mark: bytes) -> Indices:
@@ -116,7 +121,12 @@ class _Scan:
             if not (widths == width).all() or len(header) not in (width, width - 1):
                 return None
             names = header[0].lower()
-            index = len(header) == width - 1 or not names
+            index = not names
+            if len(header) == width - 1:
+                line = self.text[: self.offset]
+                if not self._indented(line[: len(line) - len(line.lstrip())].encode(), 0):
+                    return None
+                index = True
             if not index and (names in ("index", "idx", "id", "row", "i") or names.startswith("unnamed")):
                 return None
             if index and width < 2:
@@ -127,9 +137,9 @@ class _Scan:
             return self._parsed((len(widths), width - index), notes, False)
         if (widths == widths[0]).all():
             return self._parsed((len(widths), int(widths[0])), [], False)
-        if b"," in self.data:
+        if b"," in self.data or len(widths) < 3:
             return None
-        if len(widths) > 2 and widths[0] == widths[1] - 1 and (widths[1:] == widths[1]).all():
+        if widths[0] == widths[1] - 1 and (widths[1:] == widths[1]).all():
             return self._with_header(int(widths[0]))
         row = int(np.flatnonzero(widths != widths[0])[0])
         place = bounds[row] + (widths[0] if widths[row] > widths[0] else 0)
@@ -137,9 +147,11 @@ class _Scan:
 
     def _ragged(self, place: int, width: int, row: int, found: int) -> PasteError:
         return error_at(
-            self.text, self.offset + place, "RAGGED",
+            self.text,
+            self.offset + place,
+            "RAGGED",
             f"every row needs the same number of entries: row 1 has {width}, row {row + 1} has {found}.",
-        )  # fmt: skip
+        )
 
     def _one_separator(self, breaks: NDArray[np.bool_], narrowest: int) -> bool:
         """True if only spaces separate, or one comma each, always followed by the same kind of space."""
@@ -152,12 +164,17 @@ class _Scan:
             return False
         length = (self.starts[1:] - self.ends[:-1])[between[1:-1]]
         tight = length == 1
-        first, second = self.characters[self.starts], self.characters[np.minimum(self.starts + 1, len(self.data) - 1)]
+        first, second = (
+            self.characters[self.starts],
+            self.characters[np.minimum(self.starts + 1, len(self.data) - 1)],
+        )
         zeros = (first == 48) & (second >= 48) & (second <= 57) & (self.ends - self.starts > 1)
         return bool((tight.all() or not tight.any()) and not zeros.any())
 
     def _with_header(self, width: int) -> Parsed | None:
-        """A first row of column numbers, one shorter than the rest, as pandas prints it."""
+        """A first row of column numbers, one shorter than the rest and indented, as pandas prints it."""
+        if not self._indented(self.data[: self.starts[0]], width):
+            return None
         head = [self.data[s:e] for s, e in zip(self.starts[:width], self.ends[:width], strict=True)]
         if not all(h.isdigit() and len(h) < 10 for h in head):
             return None
@@ -167,7 +184,14 @@ class _Scan:
         keep[:width] = False
         keep[width :: width + 1] = False
         self._keep(keep)
-        return self._parsed((self.count // width, width), ["header row left out", "index column left out"], False)
+        return self._parsed(
+            (self.count // width, width), ["header row left out", "index column left out"], False
+        )
+
+    def _indented(self, indent: bytes, first: int) -> bool:
+        """True if a header line's indent reaches past the first number of the row that begins at `first`."""
+        begin = max(self.data.rfind(b"\n", 0, int(self.starts[first])) + 1, 0)
+        return len(indent.rpartition(b"\n")[2]) >= int(self.ends[first]) - begin and b"," not in self.data
 
     def _keep(self, kept: NDArray[np.bool_]) -> None:
         """Narrow the scan; the numbers left out stay in the text."""
@@ -177,7 +201,13 @@ class _Scan:
     def bracketed(self, printed: bool) -> Parsed | None:
         opening, closing = self.gaps(b"["), self.gaps(b"]")
         depth = int(opening[0]) if self.count else 0
-        if not 0 < depth <= MAX_AXES or closing[-1] != depth or opening[-1] or closing[0] or b";" in self.data:
+        if (
+            not 0 < depth <= MAX_AXES
+            or closing[-1] != depth
+            or opening[-1]
+            or closing[0]
+            or b";" in self.data
+        ):
             return None
         inner = closing[1:-1]
         if (opening[1:-1] != inner).any() or (depth == 1 and b"\n" in self.data):
@@ -190,7 +220,10 @@ class _Scan:
         if b"," in self.data and ((between[leaf] != 1).any() or (between[~leaf] > 1).any()):
             return None
         edges = np.flatnonzero(~leaf) + 1
-        shapes = {bytes(self.data[self.ends[i - 1] : self.starts[i]]).translate(None, b" \t\n,") for i in edges.tolist()}
+        shapes = {
+            bytes(self.data[self.ends[i - 1] : self.starts[i]]).translate(None, b" \t\n,")
+            for i in edges.tolist()
+        }
         if any(shape != b"]" * (len(shape) // 2) + b"[" * (len(shape) // 2) for shape in shapes):
             return None
         if len(self.data[: self.starts[0]].split()) > depth or b"," in self.data[: self.starts[0]]:
@@ -241,7 +274,9 @@ class _Scan:
                 notes[number.note] = None
             if number.half is not None:
                 known[index] = number.half
-        warnings = warnings + list(notes)[:4] + ([f"and {len(notes) - 4} more like this"] if len(notes) > 4 else [])
+        warnings = (
+            warnings + list(notes)[:4] + ([f"and {len(notes) - 4} more like this"] if len(notes) > 4 else [])
+        )
         half = resolutions(values, kinds, last, digits, known)
         if printed:
             warnings += fixed_decimals(kinds, last)
@@ -254,7 +289,12 @@ class _Scan:
             end = min(begin + block, self.count)
             piece = self.data[self.starts[begin] : self.ends[end - 1]].translate(_BLANK).split()
             if len(piece) != end - begin:  # a header was left out, or a sign stands alone
-                piece = [self.data[s:e] for s, e in zip(self.starts[begin:end].tolist(), self.ends[begin:end].tolist(), strict=True)]
+                piece = [
+                    self.data[s:e]
+                    for s, e in zip(
+                        self.starts[begin:end].tolist(), self.ends[begin:end].tolist(), strict=True
+                    )
+                ]
             try:
                 values[begin:end] = list(map(float, piece))
             except ValueError:
@@ -283,8 +323,9 @@ class _Scan:
         last = exponent - fraction
 
         whole = (last >= 0) & (fraction == 0)
-        padded = ~((last >= 0) & (exponent >= 0)) & (fraction >= 2) & (chars[mantissa - 1] == 48)
-        kinds = np.where(whole, INTEGER, np.where(padded, PADDED, DECIMAL))
+        padded = (fraction >= 2) & (chars[mantissa - 1] == 48)
+        plain = np.where(padded, PADDED, DECIMAL)
+        kinds = np.where(whole, INTEGER, np.where(mantissa < ends, np.where(padded, POWER_PADDED, POWER), plain))
 
         first = starts + ((chars[starts] == 45) | (chars[starts] == 43))
         active = np.flatnonzero(first < mantissa)
@@ -294,4 +335,4 @@ class _Scan:
             first[active] += 1
             active = active[first[active] < mantissa[active]]
         digits = np.where(first < mantissa, mantissa - first - ((point > first) & (point < mantissa)), 0)
-        return kinds, np.where(whole, 0, last), digits
+        return kinds, last, digits

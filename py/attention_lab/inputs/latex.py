@@ -8,15 +8,21 @@ from __future__ import annotations
 import re
 
 from attention_lab.inputs.cells import ELIDED_HINT, Cell, assemble, from_rows
-from attention_lab.inputs.parsed import Parsed, PasteError, error_at
-from attention_lab.inputs.table import EMPTY_MESSAGE, by_mark
+from attention_lab.inputs.parsed import EMPTY_MESSAGE, Parsed, PasteError, error_at
+from attention_lab.inputs.table import by_mark
 
 _BEGIN = re.compile(r"\\begin\{([A-Za-z*]+)\}(?:\[[^\]\n]{0,20}\])?(?:\{[^{}\n]{0,200}\})?|\\[pb]?matrix\{")
 _DOTS = re.compile(r"\\[cvdl]?dots\b|\\dots[a-z]?\b|\\iddots\b")
-_FRACTION = re.compile(r"\\[tdc]?frac[ ]?\{[ ]?(-?\d{1,40})[ ]?\}[ ]?\{[ ]?(-?\d{1,40})[ ]?\}|\\[tdc]?frac(\d)(\d)")
-_SPACING = re.compile(r"\\[,;:!> ]|~|\\q?quad\b|\\phantom\{[^{}\n]{0,20}\}|\\(?:left|right|displaystyle|hline|phantom)\b"
-                      r"|\\(?:big|Big|bigg|Bigg)[lr]?\b|\$|\\[\[\]()]|\\(?:top|mid|bottom)rule\b")  # fmt: skip
-_WRAPPER = re.compile(r"\\(?:num|mathrm|mathbf|text|textbf|boldsymbol|color\{[a-z]{1,20}\}|phantom)\{([^{}\n]{0,80})\}")
+_FRACTION = re.compile(
+    r"\\[tdc]?frac[ ]?\{[ ]?(-?\d{1,40})[ ]?\}[ ]?\{[ ]?(-?\d{1,40})[ ]?\}|\\[tdc]?frac(\d)(\d)"
+)
+_SPACING = re.compile(
+    r"\\[,;:!> ]|~|\\q?quad\b|\\phantom\{[^{}\n]{0,20}\}|\\(?:left|right|displaystyle|hline|phantom)\b"
+    r"|\\(?:big|Big|bigg|Bigg)[lr]?\b|\$|\\[\[\]()]|\\(?:top|mid|bottom)rule\b"
+)
+_WRAPPER = re.compile(
+    r"\\(?:num|mathrm|mathbf|text|textbf|boldsymbol|color\{[a-z]{1,20}\}|phantom)\{([^{}\n]{0,80})\}"
+)
 _ROW_END = re.compile(r"\\\\(?:\[[^\]\n&]{0,12}\])?")
 _DECIMAL_COMMA = re.compile(r"(\d)\{,\}(\d{1,40})")
 _POWER = re.compile(r"[ ]?(?:\\times|\\cdot)[ ]?10[ ]?\^[ ]?(?:\{[ ]?([+-]?\d{1,4})[ ]?\}|(\d))")
@@ -31,8 +37,12 @@ def read_latex(text: str) -> list[tuple[str, Parsed]]:
     found = [(match.start(), match.end()) for match in _BEGIN.finditer(text) if _is_matrix(match)]
     if not found:
         if "\\begin{" in text:
-            raise error_at(text, text.index("\\begin{"), "NOT_A_MATRIX",
-                           "a matrix environment such as bmatrix was expected.")  # fmt: skip
+            raise error_at(
+                text,
+                text.index("\\begin{"),
+                "NOT_A_MATRIX",
+                "a matrix environment such as bmatrix was expected.",
+            )
         return [("", _body(text, 0, len(text)))]
     results = []
     for start, begin in found:
@@ -46,7 +56,11 @@ def read_latex(text: str) -> list[tuple[str, Parsed]]:
 
 def _is_matrix(match: re.Match[str]) -> bool:
     name = match[1]
-    return name is None or name.rstrip("*").endswith("matrix") or name in ("array", "tabular", "cases", "vmatrix")
+    return (
+        name is None
+        or name.rstrip("*").endswith("matrix")
+        or name in ("array", "tabular", "cases", "vmatrix")
+    )
 
 
 def _closing(text: str, begin: int) -> int:

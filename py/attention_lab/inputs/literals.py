@@ -10,18 +10,15 @@ import math
 import re
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 # The letters of Number.kind.
-INTEGER, DECIMAL, PADDED, EXACT, BOOLEAN = "i", "d", "z", "x", "b"
+INTEGER, DECIMAL, PADDED, POWER, POWER_PADDED, EXACT, BOOLEAN = "i", "d", "z", "p", "q", "x", "b"
 
 
 class Number(NamedTuple):
     """A value and its printed precision.
 
-    kind: INTEGER ("12", "12."), DECIMAL ("0.25"), PADDED ("0.2500": the printer keeps zeros), EXACT
-    (hexadecimal, fraction, nan, inf) or BOOLEAN. last: power of ten of the last printed digit. digits:
+    kind: INTEGER ("12", "12.", "1e3"), DECIMAL ("0.25"), PADDED ("0.2500": the printer keeps zeros), POWER and
+    POWER_PADDED (the same with an exponent), EXACT (hexadecimal, fraction, nan, inf) or BOOLEAN. last: power of ten of the last printed digit. digits:
     significant digits. half: a half-width known from elsewhere, or None. note: a warning, or "".
     """
 
@@ -53,11 +50,15 @@ _HEX = re.compile(r"[+-]?0[xX][0-9a-fA-F]*\.?[0-9a-fA-F]*(?:[pP][+-]?\d{1,6})?",
 _APOSTROPHES = re.compile(r"[+-]?\d{1,3}(?:'\d{3})+(?![\d'])", re.ASCII)
 _JULIA_EXPONENT = re.compile(r"f([+-]?\d{1,3})", re.ASCII)
 
-_NAN = {"nan", "na", "null", "none", "1.#ind", "1.#qnan", "1.#snan", "nan(ind)", "nan(snan)", "indeterminate",
-        "nan32", "nan16", ".nan", "missing", "<na>", "nan64"}
+_NAN = {
+    "nan", "na", "null", "none", "1.#ind", "1.#qnan", "1.#snan", "nan(ind)", "nan(snan)", "indeterminate",
+    "nan32", "nan16", ".nan", "missing", "<na>", "nan64",
+}  # fmt: skip
 _INFINITE = {"inf", "infinity", "∞", "1.#inf", "inf32", "inf16", ".inf", "huge_val", "inff", "inf64"}
-_PREFIXES = ("np.", "numpy.", "math.", "torch.", "jnp.", "f32::", "f64::", "double.", "float.", "tf.",
-             "number.", "base.")
+_PREFIXES = (
+    "np.", "numpy.", "math.", "torch.", "jnp.", "f32::", "f64::", "double.", "float.", "tf.", "number.",
+    "base.",
+)  # fmt: skip
 _TRUE = {"true", ".true.", "np.true_"}
 _FALSE = {"false", ".false.", "np.false_"}
 _MISSING = {"--", "-", "", "?", "#n/a", "#div/0!", "#ref!", "#value!", "#num!", "#name?", "#null!", "."}
@@ -96,7 +97,7 @@ def read_number(text: str) -> Number | None:
 
 
 def _decimal(match: re.Match[str]) -> Number | None:
-    sign, whole, point, fraction, exponent, mathematica, _, suffix = match.groups()
+    sign, whole, _, fraction, exponent, mathematica, _, suffix = match.groups()
     if not whole and not fraction:
         return None
     shift = int((exponent or mathematica or "0")[:8])
@@ -114,18 +115,20 @@ def _decimal(match: re.Match[str]) -> Number | None:
     if value == 0.0 and digits:
         note = f"{match.string} underflows to 0"
     last = shift - len(fraction)
-    if last >= 0 and (shift >= 0 if fraction else suffix != "%"):
-        if fraction:  # 1.5e3: printed with an exponent, so its digits end before the point
-            return Number(value, DECIMAL, last, digits, None, note)
+    if not fraction and last >= 0 and suffix != "%":
         half = None
-        if digits > 15 and shift == 0 and digits < 400:
+        if 15 < digits < 400 and shift == 0:
             exact = int(sign + whole)
             if int(value) != exact:
                 note = f"{match.string} is not exactly representable"
                 half = math.ulp(value) / 2
-        return Number(value, INTEGER, min(last, 0), digits, half, note)
+        return Number(value, INTEGER, last, digits, half, note)
     padded = len(fraction) >= 2 and fraction.endswith("0")
-    return Number(value, PADDED if padded else DECIMAL, last, digits, None, note)
+    if exponent or mathematica or (shift and suffix != "%"):
+        kind = POWER_PADDED if padded else POWER
+    else:
+        kind = PADDED if padded else DECIMAL
+    return Number(value, kind, last, digits, None, note)
 
 
 def _grouped(text: str) -> Number | None:
@@ -183,14 +186,13 @@ def _word(text: str) -> Number | None:
         return Number(sign * math.inf, EXACT, 0, 0, 0.0)
     if lowered and lowered[-1] in _VULGAR:
         return _vulgar(lowered, sign)
-    if lowered[-1:] in ("j", "i") or lowered.endswith("im"):
-        if lowered[:1].isdigit() and not lowered[:-2].isalpha():
-            raise LiteralError("NOT_A_NUMBER", "is complex; attention is computed on real numbers")
+    if lowered[:1].isdigit() and (lowered[-1] in "ji" or lowered.endswith("im")) and not lowered[:-2].isalpha():
+        raise LiteralError("NOT_A_NUMBER", "is complex; attention is computed on real numbers")
     return None
 
 
 def _vulgar(text: str, sign: float) -> Number | None:
-    """"½" and "1½"."""
+    """ "½" and "1½"."""
     import unicodedata
 
     whole = text[:-1]
@@ -198,57 +200,3 @@ def _vulgar(text: str, sign: float) -> Number | None:
         return None
     value = sign * (int(whole or "0") + unicodedata.numeric(text[-1]))
     return Number(value, EXACT, 0, 0, math.ulp(value) / 2)
-
-
-# Significant digits that the shortest unambiguous print of each format can need.
-_FORMATS = ((5, 2.0**-11), (9, 2.0**-24))
-_ROUND_TRIP_DIGITS = 16
-
-
-def resolutions(
-    values: NDArray[np.float64],
-    kinds: NDArray[np.str_],
-    last: NDArray[np.int64],
-    digits: NDArray[np.int64],
-    known: NDArray[np.float64],
-) -> NDArray[np.float64]:
-    """Half-width of what each printed entry could have meant; all arrays flat and of one length.
-
-    An entry alone means half a unit of its last digit: "0.25" → 0.005, "0.2500" → 5e-5. Printers that drop
-    trailing zeros (NumPy, %g, repr) say more: "12." beside "-7.125" was printed with three decimals.
-    There the precision common to the print counts: the looser of its most decimals, its most significant
-    digits and the format that needs that many, and never looser than the entry alone. Integers among
-    integers are exact; a print with 16 or more digits shows every bit of a float64.
-    known: a half-width from the notation itself, NaN where there is none.
-    """
-    pointed = (kinds == DECIMAL) | (kinds == PADDED)
-    whole = kinds == INTEGER
-    result = np.zeros(values.shape)
-    printed = pointed | whole
-    if pointed.any():
-        magnitude = np.abs(values)
-        own = _half_unit(last)
-        most_digits = int(digits[printed].max())
-        if most_digits >= _ROUND_TRIP_DIGITS:
-            common = np.spacing(magnitude) / 2
-        else:
-            with np.errstate(divide="ignore"):
-                leading = np.floor(np.log10(magnitude, where=magnitude > 0, out=np.full(values.shape, -400.0)))
-            common = np.maximum(
-                _half_unit(np.full(values.shape, last[pointed].min())),
-                _half_unit(leading.astype(np.int64) - most_digits + 1),
-            )
-            for needed, relative in _FORMATS:
-                if most_digits <= needed:
-                    common = np.maximum(common, magnitude * relative)
-                    break
-        keeps_zeros = bool((kinds == PADDED).any()) and most_digits < _ROUND_TRIP_DIGITS
-        trimmed = whole | (pointed & (not keeps_zeros))
-        result = np.where(printed, np.where(trimmed, np.minimum(own, common), own), 0.0)
-    result = np.where(np.isnan(known), result, known)
-    result[~np.isfinite(values)] = 0.0
-    return result
-
-
-def _half_unit(power: NDArray[np.int64]) -> NDArray[np.float64]:
-    return 0.5 * np.power(10.0, np.clip(power, -330, 307).astype(np.float64))

@@ -22,31 +22,39 @@ from attention_lab.inputs.literals import is_missing
 from attention_lab.inputs.parsed import MAX_AXES, PasteError, error_at, shorten
 
 SCALARS = {
-    "float16", "float32", "float64", "bfloat16", "half", "single", "double", "longdouble", "float", "int", "int8",
-    "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "bool_", "bool", "f16", "f32", "f64", "decimal",
-    "number", "intp", "longlong", "float8_e4m3fn", "float8_e5m2",
+    "float16", "float32", "float64", "bfloat16", "half", "single", "double", "longdouble", "float", "int",
+    "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "bool_", "bool", "f16",
+    "f32", "f64", "decimal", "number", "intp", "longlong", "float8_e4m3fn", "float8_e5m2",
 }  # fmt: skip
 RATIONALS = {"fraction", "rational"}
-LISTS = {"c", "list", "vec", "vector", "seq", "tuple", "arrayof", "listof", "floatarrayof", "doublearrayof",
-         "intarrayof", "of", "list_", "rbind"}  # fmt: skip
-WRAPPERS = {
-    "array", "asarray", "asanyarray", "as_tensor", "tensor", "parameter", "variable", "constant", "ndarray", "matrix",
-    "mat", "devicearray", "masked_array", "from_numpy", "convert_to_tensor", "to_tensor", "matrixform", "print",
-    "mutabledensematrix", "immutabledensematrix", "immutablematrix", "smatrix", "sa", "arr1", "arr2", "arr3", "disp",
-    "structure", "kerasvariable", "eagertensor", "dataframe", "display", "immutabledensendimarray", "repr", "n", "arrayimpl",
+LISTS = {
+    "c", "list", "vec", "vector", "seq", "tuple", "arrayof", "listof", "floatarrayof", "doublearrayof",
+    "intarrayof", "of", "list_", "rbind",
 }  # fmt: skip
-_TYPED = {"float32", "float64", "float16", "int", "int32", "int64", "float", "double", "bool", "integer", "real", "sa",
-          "number", "any", "vec", "array", "matrix", "tensor", "list", "tuple", "c", "smatrix"}  # fmt: skip
+WRAPPERS = {
+    "array", "asarray", "asanyarray", "as_tensor", "tensor", "parameter", "variable", "constant",
+    "ndarray", "matrix", "mat", "devicearray", "masked_array", "from_numpy", "convert_to_tensor",
+    "to_tensor", "matrixform", "print", "mutabledensematrix", "immutabledensematrix", "immutablematrix",
+    "smatrix", "sa", "arr1", "arr2", "arr3", "disp", "structure", "kerasvariable", "eagertensor",
+    "dataframe", "display", "immutabledensendimarray", "repr", "n", "arrayimpl",
+}  # fmt: skip
+_TYPED = {
+    "float32", "float64", "float16", "int", "int32", "int64", "float", "double", "bool", "integer", "real",
+    "sa", "number", "any", "vec", "array", "matrix", "tensor", "list", "tuple", "c", "smatrix",
+}  # fmt: skip
 METADATA = {
-    "shape", "dtype", "device", "strides", "layout", "ndim", "size", "place", "stop_gradient", "requires_grad", "grad_fn",
-    "order", "weak_type", "fill_value", "index", "columns", "axes", "nrow", "ncol", "byrow", "dim", "dims", "copy",
-    "kind", "backend", "path", "sharding", "itemsize", "offset", "nnz", "grad", "is_leaf", "rows", "cols", "type",
-    "version", "dimnames", "id", "capacity", "const", "names", "layer", "n", "m", "d", "step", "row_stride", "mutable",
+    "shape", "dtype", "device", "strides", "layout", "ndim", "size", "place", "stop_gradient",
+    "requires_grad", "grad_fn", "order", "weak_type", "fill_value", "index", "columns", "axes", "nrow",
+    "ncol", "byrow", "dim", "dims", "copy", "kind", "backend", "path", "sharding", "itemsize", "offset",
+    "nnz", "grad", "is_leaf", "rows", "cols", "type", "version", "dimnames", "id", "capacity", "const",
+    "names", "layer", "n", "m", "d", "step", "row_stride", "mutable",
 }  # fmt: skip
 DATA = {"data", "values", "value", "numpy", "array", "object", "buffer", "_data", "entries"}
 # Methods that change neither the numbers nor the shape.
-HARMLESS = {".to", ".cuda", ".cpu", ".float", ".double", ".numpy", ".detach", ".clone", ".contiguous", ".tolist",
-            ".requires_grad_", ".copy", ".to_vec", ".into"}  # fmt: skip
+HARMLESS = {
+    ".to", ".cuda", ".cpu", ".float", ".double", ".numpy", ".detach", ".clone", ".contiguous", ".tolist",
+    ".requires_grad_", ".copy", ".to_vec", ".into",
+}  # fmt: skip
 
 
 @dataclass
@@ -80,7 +88,11 @@ def find_arrays(text: str, pieces: list[Piece]) -> list[Found]:
             elif not metadata and is_numeric(item):
                 stray = True
             continue
-        if index + 1 < len(pieces) and pieces[index + 1].assign and pieces[index + 1].item.text in ("=", ":=", "<-"):  # type: ignore[union-attr]
+        if (
+            index + 1 < len(pieces)
+            and pieces[index + 1].assign
+            and pieces[index + 1].item.text in ("=", ":=", "<-")
+        ):  # type: ignore[union-attr]
             continue  # a declaration: let q: [[f32; 2]; 2] = …
         if metadata:
             metadata = False
@@ -129,8 +141,10 @@ def _is_data(group: Group) -> bool:
     if group.bracket == "{":
         return True
     if group.bracket == "<":
-        return any(isinstance(item, Group) and _holds_list(item) and _base(key) not in METADATA
-                   for item, key in zip(group.items, group.keys, strict=True))  # fmt: skip
+        return any(
+            isinstance(item, Group) and _holds_list(item) and _base(key) not in METADATA
+            for item, key in zip(group.items, group.keys, strict=True)
+        )
     if group.bracket == "[":
         return not group.name or base in _TYPED or base in WRAPPERS
     if not group.name:
@@ -154,9 +168,11 @@ def _listed(group: Group) -> bool:
 
 def _refuse_call(text: str, group: Group) -> PasteError:
     return error_at(
-        text, group.position - len(group.name), "NOT_A_MATRIX",
+        text,
+        group.position - len(group.name),
+        "NOT_A_MATRIX",
         f"{shorten(group.name + group.bracket)} is a computation; paste the numbers it gives.",
-    )  # fmt: skip
+    )
 
 
 def _refuse_operations(text: str, pieces: list[Piece], index: int) -> None:
@@ -165,8 +181,12 @@ def _refuse_operations(text: str, pieces: list[Piece], index: int) -> None:
     if isinstance(before, Cell) and before.text in ("*", "-", "+", "/", "@", "**", ".*", "~"):
         following = pieces[index].item
         if not (before.text in "-*+" and _bullet(text, before.position) and isinstance(following, Group)):
-            raise error_at(text, before.position, "NOT_A_MATRIX",
-                           f"{shorten(before.text)} is a computation; paste the numbers it gives.")  # fmt: skip
+            raise error_at(
+                text,
+                before.position,
+                "NOT_A_MATRIX",
+                f"{shorten(before.text)} is a computation; paste the numbers it gives.",
+            )
     if index + 1 >= len(pieces):
         return
     group, after = pieces[index].item, pieces[index + 1].item
@@ -183,8 +203,12 @@ def _refuse_operations(text: str, pieces: list[Piece], index: int) -> None:
         return
     if isinstance(after, Cell) and is_numeric(after):
         return
-    raise error_at(text, group.end, "NOT_A_MATRIX",
-                   f"{shorten(symbol)} after the brackets is a computation; paste the numbers it gives.")  # fmt: skip
+    raise error_at(
+        text,
+        group.end,
+        "NOT_A_MATRIX",
+        f"{shorten(symbol)} after the brackets is a computation; paste the numbers it gives.",
+    )
 
 
 def _bullet(text: str, position: int) -> bool:
@@ -196,15 +220,18 @@ def _bullet(text: str, position: int) -> bool:
 def _arrays(text: str, group: Group, name: str) -> list[Found]:
     """The arrays in one top-level group: one, or several for named entries of an object."""
     if group.bracket == "<" or (
-        group.bracket == "(" and group.name and _base(group.name) not in LISTS and not _listed(group)
+        group.bracket == "("
+        and group.name
+        and _base(group.name) not in LISTS
+        and not _listed(group)
         and not (_base(group.name) == "array" and len(group.items) > 1 and not any(group.keys))
-    ):  # fmt: skip
+    ):
         return _constructed(text, group, name)
     if group.bracket == "[" and _base(group.name) in WRAPPERS and len(group.items) == 1 and group.groups():
         return _arrays(text, group.groups()[0], name)  # MatrixForm[{{…}}]
     if any(group.keys):
         return _object(text, group, name)
-    keyed = [child for child in group.groups() if any(child.keys)]
+    keyed = [child for child in group.groups() if child.bracket == "{" and any(child.keys)]
     if keyed and len(keyed) == len(group.items):
         return [_records(text, group, name)]
     layout, axes = _nested(text, group)
@@ -228,8 +255,12 @@ def _constructed(text: str, group: Group, name: str) -> list[Found]:
         elif isinstance(item, Group) and item.name and _holds_numbers(item):
             raise _refuse_call(text, item)
     if len(data) != 1:
-        raise error_at(text, group.position, "NOT_A_MATRIX",
-                       f"{shorten(group.name)} was expected to hold one list, {len(data)} came.")  # fmt: skip
+        raise error_at(
+            text,
+            group.position,
+            "NOT_A_MATRIX",
+            f"{shorten(group.name)} was expected to hold one list, {len(data)} came.",
+        )
     found = _arrays(text, data[0], name)
     if base in ("matrix", "structure", "array") and ({"nrow", "ncol", "dim", "byrow"} & options.keys()):
         return [_column_major(text, one, options, group) for one in found]
@@ -257,16 +288,23 @@ def _column_major(text: str, found: Found, options: dict[str, Group | Cell], gro
             sizes.append(0)
     dim = options.get("dim")
     if isinstance(dim, Group):
-        sizes = [int(i.text.rstrip("L")) for i in dim.items
-                 if isinstance(i, Cell) and i.text.rstrip("L").isdecimal() and len(i.text) < 9]  # fmt: skip
+        sizes = [
+            int(i.text.rstrip("L"))
+            for i in dim.items
+            if isinstance(i, Cell) and i.text.rstrip("L").isdecimal() and len(i.text) < 9
+        ]
     if len(sizes) != 2:
         raise error_at(text, group.position, "NOT_A_MATRIX", f"two sizes were expected, {len(sizes)} came.")
     rows, columns = sizes
     rows = rows or (len(cells) // columns if columns else len(cells))
     columns = columns or (len(cells) // rows if rows else 0)
     if rows * columns != len(cells):
-        raise error_at(text, group.position, "RAGGED",
-                       f"{rows}×{columns} needs {rows * columns} entries, {len(cells)} came.")  # fmt: skip
+        raise error_at(
+            text,
+            group.position,
+            "RAGGED",
+            f"{rows}×{columns} needs {rows * columns} entries, {len(cells)} came.",
+        )
     byrow = options.get("byrow")
     if not (isinstance(byrow, Cell) and byrow.text.upper() in ("TRUE", "T")):
         cells = [cells[c * rows + r] for r in range(rows) for c in range(columns)]
@@ -280,7 +318,9 @@ def _object(text: str, group: Group, name: str) -> list[Found]:
     """{"q": […], "k": […]}, {"shape": […], "data": […]}, and pandas' dictionaries of columns."""
     entries = {key.lower(): item for key, item in zip(group.keys, group.items, strict=True) if key}
     shape = next((entries[k] for k in ("shape", "dims", "dim") if isinstance(entries.get(k), Group)), None)
-    data = next((entries[k] for k in ("data", "values", "array", "buffer") if isinstance(entries.get(k), Group)), None)
+    data = next(
+        (entries[k] for k in ("data", "values", "array", "buffer") if isinstance(entries.get(k), Group)), None
+    )
     if isinstance(data, Group) and _holds_numbers(data):
         found = _arrays(text, data, name)
         if isinstance(shape, Group) and len(found) == 1:
@@ -300,7 +340,9 @@ def _object(text: str, group: Group, name: str) -> list[Found]:
             inner = key if key.lower() not in DATA else name
             found += _arrays(text, item, inner or name)
     if not found:
-        raise error_at(text, group.position, "NOT_A_MATRIX", "lists of numbers were expected in this object, none came.")
+        raise error_at(
+            text, group.position, "NOT_A_MATRIX", "lists of numbers were expected in this object, none came."
+        )
     return found
 
 
@@ -315,22 +357,30 @@ def _records(text: str, group: Group, name: str) -> Found:
     cells: list[Cell] = []
     for number, record in enumerate(records):
         if record.keys != keys or not _is_mapping(record):
-            raise error_at(text, record.position, "RAGGED",
-                           f"every record needs the same keys: record {number + 1} differs from the first.")  # fmt: skip
+            raise error_at(
+                text,
+                record.position,
+                "RAGGED",
+                f"every record needs the same keys: record {number + 1} differs from the first.",
+            )
         cells += [item for item in record.items if isinstance(item, Cell)]
     return Found(name, Layout(cells, (len(records), len(keys))), group.position)
 
 
 def _reshaped(text: str, found: Found, shape: Group) -> Found:
-    sizes = [int(i.text) for i in shape.items if isinstance(i, Cell) and i.text.isdecimal() and len(i.text) < 9]
+    sizes = [
+        int(i.text) for i in shape.items if isinstance(i, Cell) and i.text.isdecimal() and len(i.text) < 9
+    ]
     total = 1
     for size in sizes:
         total *= size
     if len(sizes) != len(shape.items) or total != len(found.layout.cells) or not 0 < len(sizes) <= MAX_AXES:
         raise error_at(
-            text, shape.position, "RAGGED",
+            text,
+            shape.position,
+            "RAGGED",
             f"the shape {'×'.join(map(str, sizes)) or '()'} needs {total} entries, {len(found.layout.cells)} came.",
-        )  # fmt: skip
+        )
     found.flat = len(sizes) == 1
     found.layout.shape = tuple(sizes) if len(sizes) > 1 else (1, sizes[0])
     return found
@@ -368,13 +418,19 @@ def _nested(text: str, group: Group, depth: int = 1) -> tuple[Layout, int]:
     if all(isinstance(item, Cell) for item in items):
         cells = [item for item in items if isinstance(item, Cell)]
         if not cells:
-            raise error_at(text, group.position, "EMPTY", "numbers were expected between the brackets, none came.")
+            raise error_at(
+                text, group.position, "EMPTY", "numbers were expected between the brackets, none came."
+            )
         return _leaf(text, group, cells, depth)
     layouts: list[tuple[Layout, int, int]] = []
     for item in items:
         if isinstance(item, Cell):
-            raise error_at(text, item.position, "RAGGED",
-                           f"a row in brackets was expected here, {shorten(item.text)} came.")  # fmt: skip
+            raise error_at(
+                text,
+                item.position,
+                "RAGGED",
+                f"a row in brackets was expected here, {shorten(item.text)} came.",
+            )
         inner = item
         if item.bracket == "<" or (
             item.bracket == "(" and item.name and _base(item.name) not in LISTS and not _listed(item)
@@ -388,17 +444,21 @@ def _nested(text: str, group: Group, depth: int = 1) -> tuple[Layout, int]:
         if item.bracket == "[" and item.name and not _is_data(item):
             raise _refuse_call(text, item)
         if any(item.keys):
-            raise error_at(text, item.position, "NOT_A_MATRIX", "a list of numbers was expected here, an object came.")
+            raise error_at(
+                text, item.position, "NOT_A_MATRIX", "a list of numbers was expected here, an object came."
+            )
         layout, axes = _nested(text, inner, depth + 1)
         layouts.append((layout, axes, item.position))
     first, axes, _ = layouts[0]
     for number, (layout, other, position) in enumerate(layouts):
         if other != axes or layout.shape != first.shape:
             raise error_at(
-                text, position, "RAGGED",
+                text,
+                position,
+                "RAGGED",
                 f"every row needs the same number of entries: row 1 has {_size(first, axes)}, "
                 f"row {number + 1} has {_size(layout, other)}.",
-            )  # fmt: skip
+            )
     cells = [cell for layout, _, _ in layouts for cell in layout.cells]
     inner_shape = first.shape if axes > 1 else (first.shape[1],)
     warnings = [warning for layout, _, _ in layouts for warning in layout.warnings]
@@ -415,12 +475,17 @@ def _leaf(text: str, group: Group, cells: list[Cell], depth: int) -> tuple[Layou
     marks = group.marks
     for index, cell in enumerate(cells):
         if index and marks[index] == NONE:
-            raise error_at(text, cell.position, "NOT_A_NUMBER",
-                           f"a separator was expected before {shorten(cell.text)}.")  # fmt: skip
+            raise error_at(
+                text, cell.position, "NOT_A_NUMBER", f"a separator was expected before {shorten(cell.text)}."
+            )
     semicolons = SEMICOLON in marks[1:]
     if semicolons and (depth > 1 or group.name.endswith("!")):
-        raise error_at(text, group.position, "NOT_A_MATRIX",
-                       "“;” inside nested brackets is a computation; paste the numbers it gives.")  # fmt: skip
+        raise error_at(
+            text,
+            group.position,
+            "NOT_A_MATRIX",
+            "“;” inside nested brackets is a computation; paste the numbers it gives.",
+        )
     breaks = {SEMICOLON, NEWLINE} if depth == 1 and group.bracket == "[" else set()
     rows: list[list[Cell]] = [[]]
     for index, (cell, mark) in enumerate(zip(cells, marks, strict=True)):
@@ -435,10 +500,12 @@ def _leaf(text: str, group: Group, cells: list[Cell], depth: int) -> tuple[Layou
     if len(widths) > 1:
         number = next(i for i, row in enumerate(rows) if len(row) != len(rows[0]))
         raise error_at(
-            text, rows[number][0].position, "RAGGED",
+            text,
+            rows[number][0].position,
+            "RAGGED",
             f"every row needs the same number of entries: row 1 has {len(rows[0])}, "
             f"row {number + 1} has {len(rows[number])}.",
-        )  # fmt: skip
+        )
     return Layout(cells, (len(rows), len(rows[0]))), 2
 
 
@@ -457,10 +524,12 @@ def _joined_rows(text: str, found: list[Found]) -> list[Found]:
     for number, one in enumerate(found):
         if one.layout.shape != first.shape:
             raise error_at(
-                text, one.position, "RAGGED",
+                text,
+                one.position,
+                "RAGGED",
                 f"every row needs the same number of entries: row 1 has {first.shape[1]}, "
                 f"row {number + 1} has {one.layout.shape[1]}.",
-            )  # fmt: skip
+            )
     cells = [cell for one in found for cell in one.layout.cells]
     warnings = [warning for one in found for warning in one.layout.warnings]
     layout = Layout(cells, (len(found), first.shape[1]), warnings, fixed=first.fixed)

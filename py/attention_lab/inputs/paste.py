@@ -18,12 +18,19 @@ from attention_lab.inputs.displays import read_display, split_named
 from attention_lab.inputs.fast import SHORTEST, read_plain
 from attention_lab.inputs.latex import looks_like_latex, read_latex
 from attention_lab.inputs.nested import find_arrays
-from attention_lab.inputs.parsed import MAX_CHARACTERS, Parsed, PasteError
-from attention_lab.inputs.table import EMPTY_MESSAGE
+from attention_lab.inputs.parsed import EMPTY_MESSAGE, MAX_CHARACTERS, Parsed, PasteError
 
 MAX_GENERAL = 8 * 2**20  # characters; the general readers take some microseconds for each
 
-__all__ = ["Parsed", "PasteError", "format_compact", "format_matrix", "parse_matrix", "parse_named", "require_finite"]
+__all__ = [
+    "Parsed",
+    "PasteError",
+    "format_compact",
+    "format_matrix",
+    "parse_matrix",
+    "parse_named",
+    "require_finite",
+]
 
 
 def parse_matrix(text: str) -> Parsed:
@@ -44,8 +51,9 @@ def parse_matrix(text: str) -> Parsed:
     names = ", ".join(name for name, _ in labels[:6]) + (" …" if len(labels) > 6 else "")
     raise PasteError(
         f"one matrix was expected, {len(found)} came ({names}). Choose one.",
-        code="SEVERAL_MATRICES", alternatives=labels,
-    )  # fmt: skip
+        code="SEVERAL_MATRICES",
+        alternatives=labels,
+    )
 
 
 def parse_named(text: str) -> dict[str, Parsed]:
@@ -70,8 +78,9 @@ def require_finite(parsed: Parsed, field: str | None = None) -> Parsed:
         name = field.upper() if field in ("q", "k", "v") else field or "this matrix"
         raise PasteError(
             f"{name}: a finite number was expected at {place}, {parsed.values[index]} came.",
-            code="NOT_FINITE", field=field,
-        )  # fmt: skip
+            code="NOT_FINITE",
+            field=field,
+        )
     return parsed
 
 
@@ -112,7 +121,8 @@ def _same(one: Parsed, other: Parsed) -> bool:
 def _read(text: str) -> list[tuple[str, Parsed]]:
     if len(text) > MAX_CHARACTERS:
         raise PasteError(
-            f"at most {MAX_CHARACTERS:,} characters can be read; this text has {len(text):,}.", code="TOO_LARGE"
+            f"at most {MAX_CHARACTERS:,} characters can be read; this text has {len(text):,}.",
+            code="TOO_LARGE",
         )
     text, warnings = clean_characters(text)
     if len(text) >= SHORTEST:
@@ -122,7 +132,8 @@ def _read(text: str) -> list[tuple[str, Parsed]]:
         if len(text) > MAX_GENERAL:
             raise PasteError(
                 f"a text of {len(text):,} characters can only be read when it is plain numbers in even rows with one "
-                f"kind of separator; other forms are read up to {MAX_GENERAL:,} characters.", code="TOO_LARGE"
+                f"kind of separator; other forms are read up to {MAX_GENERAL:,} characters.",
+                code="TOO_LARGE",
             )
     if not text.strip():
         raise PasteError(EMPTY_MESSAGE, code="EMPTY")

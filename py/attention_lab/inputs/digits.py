@@ -1,0 +1,81 @@
+"""What printed digits say about precision: the half-width of what each entry could have meant.
+
+Works on whole arrays of what literals.py found. It reads no text.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attention_lab.inputs.literals import DECIMAL, INTEGER, PADDED, POWER, POWER_PADDED
+
+# Significant digits that the shortest unambiguous print of float16 and float32 can need, and the relative
+# half-spacing of the format.
+_FORMATS = ((5, 2.0**-11), (9, 2.0**-24))
+_ROUND_TRIP_DIGITS = 16
+
+Floats = NDArray[np.float64]
+
+
+def resolutions(
+    values: Floats, kinds: NDArray[np.str_], last: NDArray[np.int64], digits: NDArray[np.int64], known: Floats
+) -> Floats:
+    """Half-width of what each printed entry could have meant; all arrays flat and of one length.
+
+    An entry alone means half a unit of its last digit: "0.25" → 0.005, "0.2500" → 5e-5. Printers that drop
+    trailing zeros (NumPy, %g, repr) say more: "12." beside "-7.125" was printed with three decimals.
+    There the precision common to the print counts: the looser of its most decimals, its most significant
+    digits and the format that needs that many, and never looser than the entry alone. A print with 16 or more
+    digits shows every bit of a float64; integers among integers are exact.
+    known: a half-width from the notation itself, NaN where there is none.
+    """
+    fixed = (kinds == DECIMAL) | (kinds == PADDED)
+    power = (kinds == POWER) | (kinds == POWER_PADDED)
+    whole = kinds == INTEGER
+    printed = fixed | power | whole
+    result = np.zeros(values.shape)
+    if fixed.any() or power.any():
+        most = int(digits[printed].max())
+        # Decimals are common to entries without an exponent only: those of 3e-05 say nothing about 0.0005.
+        decimals = _half_unit(last[fixed].min(keepdims=True)) if fixed.any() else np.zeros(1)
+        magnitude = np.abs(values)
+        common = np.maximum(_from_digits(magnitude, most), decimals)
+        if power.any():
+            # So do its digits, unless this is a repr with one or two such entries.
+            own_most = int(digits[power].max())
+            if most >= _ROUND_TRIP_DIGITS and power.sum() <= 2:
+                own_most = most
+            common = np.where(power, _from_digits(magnitude, own_most), common)
+        keeps_zeros = bool((kinds == PADDED).any()), bool((kinds == POWER_PADDED).any())
+        trimmed = whole | (fixed & (not keeps_zeros[0])) | (power & (not keeps_zeros[1]))
+        own = _half_unit(last)
+        result = np.where(printed, np.where(trimmed, np.minimum(own, common), own), 0.0)
+    result = np.where(np.isnan(known), result, known)
+    result[~np.isfinite(values)] = 0.0
+    return result
+
+
+def _from_digits(magnitude: Floats, most: int) -> Floats:
+    """Half-width of entries printed with at most `most` significant digits, trailing zeros dropped."""
+    if most >= _ROUND_TRIP_DIGITS:
+        return np.asarray(np.spacing(magnitude) / 2)
+    logarithm = np.log10(magnitude, where=magnitude > 0, out=np.full(magnitude.shape, -400.0))
+    half = _half_unit(np.floor(logarithm).astype(np.int64) - most + 1)
+    for needed, relative in _FORMATS:
+        if most <= needed:
+            return np.maximum(half, magnitude * relative)
+    return half
+
+
+def _half_unit(power: NDArray[np.int64]) -> Floats:
+    return np.asarray(0.5 * np.power(10.0, np.clip(power, -330, 307).astype(np.float64)))
+
+
+def fixed_decimals(kinds: NDArray[np.str_], last: NDArray[np.int64]) -> list[str]:
+    """The warning for a print with one number of decimals: "4 decimals printed: compare with +-5e-5"."""
+    pointed = last[(kinds == DECIMAL) | (kinds == PADDED)]
+    if not pointed.size or not 0 < -int(pointed.min()) <= 12 or pointed.min() != pointed.max():
+        return []
+    decimals = -int(pointed.min())
+    return [f"{decimals} decimals printed: compare with +-5e-{decimals + 1}"]
