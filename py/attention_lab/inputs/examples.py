@@ -22,7 +22,21 @@ WALKTHROUGH_TOKENS = 8
 WALKTHROUGH_ENTRIES = 4
 PENCIL_DIGITS = frozenset({0, 1, 2})
 OPTION_KEYS = frozenset(
-    "scale T causal softcap window empty precision decimals positions keep bias lengths heads".split()
+    [
+        "scale",
+        "T",
+        "causal",
+        "softcap",
+        "window",
+        "empty",
+        "precision",
+        "decimals",
+        "positions",
+        "keep",
+        "bias",
+        "lengths",
+        "heads",
+    ]
 )
 
 

@@ -59,7 +59,12 @@ class Player:
         scrubber = by_id("walk-scrub")
         scrubber.value = str(index)
         scrubber.setAttribute("aria-valuetext", f"step {index} of {last}, {walk[index].title}")
-        for name, off in (("first", index == 0), ("back", index == 0), ("next", index == last), ("last", index == last)):
+        for name, off in (
+            ("first", index == 0),
+            ("back", index == 0),
+            ("next", index == last),
+            ("last", index == last),
+        ):
             self._control(name).setAttribute("aria-disabled", "true" if off else "false")
         self._control("play").disabled = view.state.predict
         phase = walk.phase_of(index).name
@@ -161,7 +166,9 @@ class Player:
             self.pause()
             self.app.go(self.app.state.with_values({"predict": "1" if target.checked else ""}), push=False)
         elif data(target, "growth"):
-            self.app.state = self.app.state.with_values({str(data(target, "growth")): str(target.value).strip()})
+            self.app.state = self.app.state.with_values(
+                {str(data(target, "growth")): str(target.value).strip()}
+            )
             self.app.save()
             self._watch()
 

@@ -19,6 +19,7 @@ from attention_lab.state import DEFAULTS, State, spread_matrix
 CROSS_CHECKED = "29 November 2026, against PyTorch 2.13.0 and ONNX 1.23.2"
 """When the cross-checks of tests/unit/core last passed, and against what; shown in the footer."""
 VIEWS = {
+    "check": "attention_lab.render.check",
     "calculator": "attention_lab.render.calculator",
     "walkthrough": "attention_lab.render.walkthrough",
     "heatmap": "attention_lab.render.heatmap",
@@ -87,7 +88,8 @@ def prerender() -> dict[str, str]:
     slots["lesson"] = lesson(opening)
     slots["prose"] = prose()
     slots["walk-frame"] = walk_frames.opening()
-    slots["walk-frames"] = walk_frames.packed(form_values(State.opening("walkthrough")))
+    first = State.opening("walkthrough")
+    slots["walk-frames"] = walk_frames.packed(form_values(first), lesson(first))
     slots["walk-prose"] = walk_prose.prose()
     slots["version"] = escape(__version__)
     slots["cross-checked"] = CROSS_CHECKED

@@ -36,10 +36,16 @@ def division(view: View, walk: Walk, step: Step) -> str:
             f'<td class="n largest" data-largest="{largest!r}">{shown}</td></tr>'
         )
 
-    rows = line("before", it.before, it.largest_before, "before") + line("after", it.after, it.largest_after, "after")
+    rows = line("before", it.before, it.largest_before, "before") + line(
+        "after", it.after, it.largest_after, "after"
+    )
     others = "".join(f"<li>{escape(text)}</li>" for text in step.arithmetic[2:])
     more = f'<ol class="walk-lines">{others}</ol>' if others else ""
-    unseen = "" if visible.all() else '<p class="quiet">Struck out: keys the mask will hide; they get no weight.</p>'
+    unseen = (
+        ""
+        if visible.all()
+        else '<p class="quiet">Struck out: keys the mask will hide; they get no weight.</p>'
+    )
     return (
         f'<div class="division-both"><div class="scroll"><table class="division"><caption>Row {it.i}, {escape(walk.division_text())}</caption>'
         f'<thead><tr><td class="corner"></td>{heads}<th scope="col">largest weight</th></tr></thead>'
@@ -119,8 +125,14 @@ def notice(view: View, walk: Walk) -> str:
     inexact, rows, miss = walk.inexact_rows()
     points = []
     if rows:
-        how = "all exactly" if not inexact else f"<b>{inexact}</b> of {rows} not exactly, the furthest off by {miss:.1e}"
-        points.append(f"Each row of weights adds up to one within rounding: {how}. Floating-point sums round; that is no error.")
+        how = (
+            "all exactly"
+            if not inexact
+            else f"<b>{inexact}</b> of {rows} not exactly, the furthest off by {miss:.1e}"
+        )
+        points.append(
+            f"Each row of weights adds up to one within rounding: {how}. Floating-point sums round; that is no error."
+        )
     hidden = int(np.count_nonzero(~walk.visible))
     if hidden:
         zero = int(np.count_nonzero(trace.weights[~walk.visible] == 0))

@@ -33,10 +33,15 @@ def stage(view: View, walk: Walk) -> str:
     Short vectors make a picture: Q left of the grid, the keys above it and the values below it in the grid's own
     columns, the output to the right. Long ones stand as tables of their own.
     """
-    queries, keys = view.slice.query_labels, view.slice.key_labels
+    keys = view.slice.key_labels
     heads = "".join(f'<th scope="col">{_name(j, keys)}</th>' for j in range(walk.m))
     grid = _table(
-        "grid", '<span data-slot="walk-grid-title"></span>', f'<td class="corner"></td>{heads}', "walk-g", walk.n, "lid"
+        "grid",
+        '<span data-slot="walk-grid-title"></span>',
+        f'<td class="corner"></td>{heads}',
+        "walk-g",
+        walk.n,
+        "lid",
     )
     if is_picture(walk):
         top = f'<td class="corner"></td>{heads}'
@@ -57,7 +62,11 @@ def stage(view: View, walk: Walk) -> str:
             _table("k", "Keys K", _numbers(walk.dk), "walk-k", walk.m),
             _table("v", "Values V", _numbers(walk.dv), "walk-v", walk.m),
         )
-        body = '<div class="apart">' + "".join(f'<div class="scroll">{table}</div>' for table in tables) + "</div>"
+        body = (
+            '<div class="apart">'
+            + "".join(f'<div class="scroll">{table}</div>' for table in tables)
+            + "</div>"
+        )
     masked = '<span class="key masked">−∞</span> masked' if walk.masked else ""
     legend = (
         '<p class="walk-legend"><span class="key todo"></span> not computed yet '
@@ -169,10 +178,14 @@ def _grid_row(
         cells.append(
             f'<td {place} data-state="{state}" data-value="{x!r}" class="n {fill}{mark}">{_text(view, x, stage)}</td>'
         )
-    return f'<th scope="row" data-row-stage="{stage}">{_name(i, view.slice.query_labels)}</th>{"".join(cells)}'
+    return (
+        f'<th scope="row" data-row-stage="{stage}">{_name(i, view.slice.query_labels)}</th>{"".join(cells)}'
+    )
 
 
-def _vector_row(view: View, values: list[float], i: int, labels: tuple[str, ...] | None, lit: Sequence[int]) -> str:
+def _vector_row(
+    view: View, values: list[float], i: int, labels: tuple[str, ...] | None, lit: Sequence[int]
+) -> str:
     on = " lit" if lit else ""
     cells = "".join(
         f'<td data-i="{i}" data-j="{j}" data-value="{x!r}" class="n{on}">{short(x, view.write)}</td>'

@@ -17,6 +17,10 @@ from attention_lab.render.view import View
 
 __all__ = ["compose", "current", "is_too_large", "render", "walk_of"]
 
+MOST_BIG = 70  # characters of a line that can stand in large type
+MOST_LINES = (
+    7  # reserved; a longer step pushes the tables down rather than leave a hole above them in all others
+)
 SAY = {"Home": "Home", "ArrowLeft": "←", "Space": "space", "ArrowRight": "→", "End": "End"}
 
 
@@ -93,7 +97,7 @@ def _lines(walk: Walk) -> int:
     """Lines of text that the longest step needs, so that the tables below never move."""
     output = min(walk.dv, MOST_COLUMNS) + (walk.dv > MOST_COLUMNS)
     softmax = 1 + -(-walk.m // 3)
-    return min(max(output, softmax, 4) + walk.masked, 10)
+    return min(max(output, softmax, 4) + walk.masked, MOST_LINES)
 
 
 def _bar(last: int) -> str:
@@ -112,10 +116,15 @@ def _bar(last: int) -> str:
     )
     speeds = "".join(
         f'<option value="{rate}"{" selected" if rate == "2" else ""}>{text}</option>'
-        for rate, text in (("0.5", "every 2 s"), ("1", "every second"), ("2", "2 a second"), ("8", "8 a second"))
+        for rate, text in (
+            ("0.5", "every 2 s"),
+            ("1", "every second"),
+            ("2", "2 a second"),
+            ("8", "8 a second"),
+        )
     )
     return (
-        f'<div class="walk-bar" role="group" aria-label="Steps">{made}'
+        f'<div class="walk-bar" role="group" aria-label="Steps"><div class="walk-buttons">{made}</div>'
         f'<label class="walk-scrub"><span>Step</span> <input type="range" id="walk-scrub" form="lab-form" '
         f'min="0" max="{last}" step="1" value="0"></label><span class="walk-step" data-slot="walk-step"></span>'
         f'<label class="walk-speed"><span>Speed</span> <select id="walk-speed" form="lab-form">{speeds}</select></label>'
@@ -134,6 +143,8 @@ def _arithmetic(view: View, walk: Walk, step: Step) -> str:
     if step.phase == "divide" and step.i is not None:
         return walk_panels.division(view, walk, step)
     many = " many" if step.phase == "softmax" and len(step.arithmetic) > 4 else ""
+    if step.phase == "scores" and step.j is not None and len(step.arithmetic[0]) < MOST_BIG:
+        many = " big"  # the line that people check with a pencil
     return f'<ol class="walk-lines{many}">{_items(step.arithmetic)}</ol>'
 
 
