@@ -153,7 +153,7 @@ def view_of(state: State, previous: View | None = None) -> View:
     return View(state, problem, trace, part, part_trace)
 
 
-LOOKS = {"lab", "row", "step", "decimals", "observed", "stage", "compare", "predict", "embed", "hide", "batch", "head"}
+LOOKS = {"lab", "row", "step", "decimals", "observed", "stage", "atol", "rtol", "compare", "predict", "embed", "hide", "batch", "head"}
 """Keys that change what is shown of a result, never the result."""
 
 
@@ -161,6 +161,15 @@ def _arithmetic(state: State) -> tuple[object, ...]:
     from attention_lab.state import SPECS
 
     return tuple(getattr(state, key) for key in SPECS if key not in LOOKS)
+
+
+def observed_of(state: State) -> Parsed:
+    """The reader's own numbers, with what their digits allow. Raises LabError, field "observed"."""
+    try:
+        return _parsed(state.observed or "")
+    except LabError as error:
+        error.field = "observed"
+        raise
 
 
 def shapes_of(state: State) -> dict[str, str]:

@@ -57,6 +57,13 @@ def _positive(text: str) -> float:
     return value
 
 
+def _not_negative(text: str) -> float:
+    value = _number(text)
+    if value < 0:
+        raise ValueError
+    return value
+
+
 def _integer(low: int, high: int) -> Callable[[str], int]:
     def parse(text: str) -> int:
         if not re.fullmatch(r"[+\-\u2212]?\d{1,9}", text.strip()):
@@ -202,6 +209,8 @@ SPECS: dict[str, Spec] = {
     "decimals": Spec(_decimals, str, "0 to 12, exact or auto"),
     "observed": Spec(_text, compact_matrix, "the numbers your code gave"),
     "stage": Spec(_choice(*STAGES), str, "one of " + ", ".join(STAGES)),
+    "atol": Spec(_not_negative, write_number, "a number from 0"),
+    "rtol": Spec(_not_negative, write_number, "a number from 0"),
     "compare": Spec(_text, str, "options of a second setting"),
     "predict": Spec(_flag, lambda on: "1" if on else "0", "0 or 1"),
     "embed": Spec(_flag, lambda on: "1" if on else "0", "0 or 1"),
@@ -252,6 +261,8 @@ class State:
     decimals: int | str = 4
     observed: str | None = None
     stage: str = "auto"
+    atol: float = 1e-8
+    rtol: float = 1e-5
     compare: str | None = None
     predict: bool = False
     embed: bool = False

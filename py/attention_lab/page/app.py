@@ -12,7 +12,7 @@ from attention_lab.core import LabError
 from attention_lab.explain.cell import cell, regions_to_selectors
 from attention_lab.page import form
 from attention_lab.page.grid import Grids
-from attention_lab.page.dom import JsException, LiveSheet, Once, by_id, console, data, document, every, on, one, root, window, write_html
+from attention_lab.page.dom import Failures, JsException, LiveSheet, Once, by_id, console, data, document, every, on, one, root, window, write_html
 from attention_lab.page.history import History
 from attention_lab.render.calculator import copied
 from attention_lab.render.page import example_state, lesson, render
@@ -20,6 +20,7 @@ from attention_lab.render.view import View
 from attention_lab.state import State
 
 if TYPE_CHECKING:
+    from attention_lab.page.check import CheckPage
     from attention_lab.page.heatmap import HeatmapPage
     from attention_lab.page.player import Player
 
@@ -42,6 +43,7 @@ class App:
         self.pointed: tuple[str, int, int] | None = None
         self.heatmap: HeatmapPage | None = None
         self.player: Player | None = None
+        self.check: CheckPage | None = None
         self.next_edit = Once(self._apply_edit)
         self.next_point = Once(self._show_cell)
         self.save = Once(self._save_link, delay=200)
@@ -54,6 +56,7 @@ class App:
         if touched:
             self.edited = str(touched)
             self.state = self._edited_state()
+        Failures.tell = lambda error: form.show_errors({"link": self._broken(error)})
         self.grids = Grids(self._on_grid, lambda name, message: form.show_errors({name: message}))
         on(form_element, "input", self._on_input)
         on(document, "click", self._on_click)
@@ -239,8 +242,7 @@ class App:
             errors[error.field or "link"] = str(error)
             fresh = False
         except Exception as error:
-            console.error(repr(error))
-            errors["link"] = f"Something failed inside the page ({type(error).__name__}: {error}). Your input is kept; change it to go on."
+            errors["link"] = self._broken(error)
             fresh = False
         form.show_errors(errors)
         by_id("undo").disabled = not self.history.can_undo
@@ -293,10 +295,30 @@ class App:
 
                 self.player = Player(self)
             self.player.show()
+        elif self.state.lab == "check":
+            if self.check is None:
+                from attention_lab.page.check import CheckPage
+
+                self.check = CheckPage(self, self._write, self._fail_late)
+            self.check.show(view)
         elif one(f'[data-lab-panel="{self.state.lab}"] [data-canvas]'):
             from attention_lab.page.canvas import show_canvases
 
             show_canvases(view, lambda i: self.go(self.state.with_values({"row": str(i)}), push=False), self.state.row)
+
+    def _broken(self, error: Exception) -> str:
+        """One sentence for an exception that is our fault; the console gets all of it."""
+        import traceback
+
+        console.error("".join(traceback.format_exception(error)))
+        return (
+            f"Something failed inside the page ({type(error).__name__}: {error}). Your input is kept; change it to go on, "
+            "or use “Report a problem” below."
+        )
+
+    def _fail_late(self, error: LabError) -> None:
+        """An error that came after the view was drawn."""
+        form.show_errors({error.field or "link": str(error)})
 
     def _mark_stale(self, stale: bool) -> None:
         results, note = by_id("results"), by_id("stale-note")

@@ -13,7 +13,7 @@ from pyodide.ffi import JsException, create_proxy, to_js  # type: ignore[import-
 
 root = document.documentElement
 
-__all__ = ["JsException", "by_id", "console", "create_proxy", "data", "document", "every", "form_pairs", "on", "one", "root", "window", "write_html"]
+__all__ = ["Failures", "JsException", "by_id", "console", "create_proxy", "data", "document", "every", "form_pairs", "on", "one", "root", "window", "write_html"]
 
 
 def by_id(name: str) -> Any:
@@ -35,9 +35,27 @@ def data(element: Any, name: str) -> str | None:
     return value if isinstance(value, str) else None  # an absent attribute is JavaScript's null, not None
 
 
+class Failures:
+    """Where an exception in any handler goes, so that none leaves the page stuck. The app sets `tell`."""
+
+    tell: Callable[[Exception], object] = staticmethod(lambda error: console.error(repr(error)))
+
+
+def guarded(handler: Callable[..., object]) -> Callable[..., None]:
+    """The handler, with its exceptions told instead of lost in the browser's event loop."""
+
+    def run(*arguments: Any) -> None:
+        try:
+            handler(*arguments)
+        except Exception as error:
+            Failures.tell(error)
+
+    return run
+
+
 def on(target: Any, event: str, handler: Callable[[Any], object], passive: bool = False) -> None:
     """Listen for as long as the page lives, so the proxy is never released."""
-    target.addEventListener(event, create_proxy(handler), passive)
+    target.addEventListener(event, create_proxy(guarded(handler)), passive)
 
 
 def form_pairs(form: Any) -> list[tuple[str, str]]:
@@ -48,10 +66,13 @@ def form_pairs(form: Any) -> list[tuple[str, str]]:
 
 
 def write_html(place: Any, old: str | None, new: str) -> None:
-    """Put `new` into the element, which holds `old`; where only some table rows differ, only these are written."""
+    """Put `new` into the element, which holds `old`; where only some table rows differ, only these are written.
+
+    Anything else goes through static/patch.js, which changes only the nodes that differ.
+    """
     rows = changed_rows(old, new) if old is not None else None
     if rows is None:
-        place.innerHTML = new
+        window.labPatch(place, new)
         return
     elements = place.getElementsByTagName("tr")
     for index, html in rows:
@@ -80,7 +101,7 @@ class Once:
     """Run a function once in the next animation frame (or after a delay), however often it is asked for."""
 
     def __init__(self, run: Callable[[], object], delay: int | None = None) -> None:
-        self._run = run
+        self._run = guarded(run)
         self._delay = delay
         self._waiting = False
         self._proxy = create_proxy(self._fire)
