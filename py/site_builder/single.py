@@ -62,7 +62,7 @@ def bundle(static: Path, main: str, runtime: Runtime) -> str:
     for name, text in modules.items():
         code = script_text(RELATIVE_IMPORT.sub(HOME, text))
         parts.append(f'<script type="text/plain" data-module="{HOME}{name}">{code}</script>')
-    parts.append(pyscript_tag(f"{HOME}runtime.mjs", code="\n" + script_text(main)))
+    parts.append(pyscript_tag(f"{HOME}runtime.mjs", code="\n" + python_text(main)))
     start = (static / "single.js").read_text(encoding="utf-8")
     parts.append(
         f'<script data-start="{HOME}runtime.mjs {HOME}{PYSCRIPT_CORE}">\n{script_text(start)}</script>'
@@ -93,5 +93,12 @@ def inline_references(page: str, static: Path, stylesheet: str) -> str:
 
 
 def script_text(code: str) -> str:
-    """Code that may stand inside a script element: nothing in it ends the element or opens a nested one."""
-    return code.replace("</script", "<\\/script").replace("<!--", "<\\!--")
+    """JavaScript that may stand inside a script element: nothing in it ends the element or opens a nested one."""
+    return re.sub("</(?=script)", r"<\\/", code, flags=re.IGNORECASE).replace("<!--", r"<\!--")
+
+
+def python_text(code: str) -> str:
+    """Python that may stand inside a script element. There is no way to escape it, so it must not need one."""
+    if re.search("</script|<!--", code, re.IGNORECASE):
+        raise BuildError("py/main.py holds '</script' or '<!--', which would end its element in the single file")
+    return code
