@@ -150,7 +150,7 @@ async function load(wrap, options) {
   const sentinel = { create_sentinel: () => marker, is_sentinel: (value) => value === marker };
   const create = globalThis._createPyodideModule;
   const module = parts.wasm; // a failed download rejects here, not somewhere inside Pyodide
-  const withModule = (settings) =>
+  globalThis._createPyodideModule = (settings) =>
     new Promise((resolve, reject) => {
       settings.instantiateWasm = (imports, done) => {
         module
@@ -158,9 +158,8 @@ async function load(wrap, options) {
           .catch(reject);
         return {};
       };
-      create(settings).then(resolve, reject);
+      wrap(create)(settings).then(resolve, reject);
     });
-  globalThis._createPyodideModule = wrap(withModule);
   try {
     return await begin({ ...common, ...options });
   } finally {
@@ -183,7 +182,10 @@ async function startFromSnapshot() {
     unpack(name) {
       const bytes = openNow(name);
       if (name === "stdlib") pyodide.FS.writeFile(STANDARD_LIBRARY, bytes);
-      else pyodide.unpackArchive(bytes, "wheel");
+      else {
+        pyodide._module.completeSymbols(); // the archive has further libraries
+        pyodide.unpackArchive(bytes, "wheel");
+      }
     },
   });
   pyodide.runPython("import _late_imports\n_late_imports.awake()\ndel _late_imports");

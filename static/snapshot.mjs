@@ -8,8 +8,11 @@ export const FORMAT = 1;
 const MAGIC = 0x414c6162;
 const HEADER = 16; // words: magic, format, number of ranges, number of words, build id (8), unused
 
-// Browsers begin with a slightly different number of functions in the table. The libraries are linked above all of them.
-const PADDED_TABLE = 16384;
+// Function table: Pyodide's own part ends below SLOTS; from there come the functions whose addresses NumPy takes, then each
+// library at a multiple of STEP. Engines fill their tables differently; these places are the same in all of them.
+const SLOTS = 8192;
+const STEP = 1024;
+const NOT_YET = SLOTS - 1; // an empty place, so that a call there traps
 
 const agree = (what, expected, found) => {
   if (expected !== found) throw new Mismatch(`${what}: the snapshot has ${expected}, this start ${found}`);
@@ -62,59 +65,117 @@ export function apply({ ranges, words }, memory) {
 
 // --- the module ------------------------------------------------------------------------------------------------------
 
-// Link the libraries before the runtime initialises. Their data then lies below the heap and their functions above the
-// padding, at the same addresses in every engine and at every start. Returns those addresses.
-export function link(module, libraries) {
+const names = (list, module) => list.filter((item) => item.module === module).map(({ name }) => name);
+
+function entry(module, name) {
+  return (module.GOT[name] ??= new WebAssembly.Global({ value: "i32", mutable: true }, 0));
+}
+
+// Pyodide gives every function it exports a place in the table, should a library want its address: ten thousand calls
+// into the engine, and in an order that differs between engines. Mark them all as done; `module.completeSymbols` makes up
+// for it before another library is loaded.
+function postpone(module, functions) {
+  const postponed = (module.postponed ??= {});
+  for (const [name, value] of Object.entries(functions)) {
+    if (typeof value !== "function" || entry(module, name).value !== 0) continue;
+    module.GOT[name].value = NOT_YET;
+    postponed[name] = value;
+  }
+  module.completeSymbols = () => {
+    for (const name of Object.keys(postponed)) {
+      if (module.GOT[name].value === NOT_YET) module.GOT[name].value = 0;
+      else delete postponed[name];
+    }
+    module.updateGOT(postponed);
+    module.reportUndefinedSymbols();
+    module.completeSymbols = () => {};
+  };
+}
+
+function growTo(table, length) {
+  if (table.length > length) throw new Mismatch(`the function table has ${table.length} entries instead of ${length}`);
+  table.grow(length - table.length);
+}
+
+// Link the libraries before the runtime initialises: their data then lies below the heap. Without a layout, as when the
+// snapshot is made, choose the places; returns them in either case.
+function link(module, libraries, layout) {
   const table = module.wasmTable;
-  if (table.length > PADDED_TABLE) throw new Mismatch(`the function table begins with ${table.length} entries`);
-  table.grow(PADDED_TABLE - table.length);
-  const places = libraries.map(({ path, code }) => {
-    const place = { path, table: table.length, memory: module.GOT.__heap_base.value };
-    const flags = { loadAsync: false, global: false, nodelete: true, allowUndefined: true };
-    module.preloadedWasm[path] = module.loadWebAssemblyModule(code, flags, path, {}, undefined);
-    module.loadDynamicLibrary(path, { global: false, nodelete: true }, {}, undefined);
+  const imports = libraries.map(({ code }) => WebAssembly.Module.imports(code));
+  const wanted = imports.flatMap((list) => names(list, "GOT.func"));
+  growTo(table, SLOTS + STEP);
+  const functions = wanted.map((name, i) => {
+    const value = module.postponed[name];
+    if (!value) throw new Mismatch(`there is no function ${name}`);
+    const place = layout ? layout.functions[i] : module.getFunctionAddress(value) || SLOTS + i;
+    if (place >= SLOTS) table.set(place, value);
+    entry(module, name).value = place;
     return place;
   });
-  return { libraries: places, table: table.length, heap: module.GOT.__heap_base.value };
+  const places = libraries.map(({ path, code }, i) => {
+    growTo(table, layout ? layout.libraries[i].table : Math.ceil(table.length / STEP) * STEP);
+    const place = { path, table: table.length, memory: module.GOT.__heap_base.value };
+    const own = WebAssembly.Module.exports(code).filter(({ kind }) => kind === "function");
+    for (const { name } of own) if (!entry(module, name).value) module.GOT[name].value = NOT_YET;
+    const flags = { loadAsync: false, global: false, nodelete: true, allowUndefined: true };
+    const exported = module.loadWebAssemblyModule(code, flags, path, {}, undefined);
+    module.preloadedWasm[path] = exported;
+    module.loadDynamicLibrary(path, { global: false, nodelete: true }, {}, undefined);
+    for (const { name } of own) if (module.GOT[name].value === NOT_YET) module.postponed[name] ??= exported[name];
+    return { ...place, end: table.length };
+  });
+  const data = imports.flatMap((list) => names(list, "GOT.mem")).map((name) => module.GOT[name].value);
+  return { functions, libraries: places, heap: module.GOT.__heap_base.value, data: checksum(data), memory: module.HEAPU8.length };
 }
 
-// Where every function and variable that a library can refer to has come to lie.
-const symbols = (module) => checksum(Object.values(module.GOT).map((entry) => entry.value));
-
-// What must be the same again, recorded right after linking.
-export const layout = (module, linked) => ({ ...linked, memory: module.HEAPU8.length, symbols: symbols(module) });
-
-function checkLayout(module, linked, plan) {
-  const found = layout(module, linked);
+function checkLayout(plan, found) {
   for (const [i, place] of found.libraries.entries()) {
-    for (const key of ["path", "table", "memory"]) agree(`${key} of library ${i}`, plan.layout.libraries[i]?.[key], place[key]);
+    for (const key of Object.keys(place)) agree(`${key} of library ${i}`, plan.libraries[i]?.[key], place[key]);
   }
-  for (const key of ["table", "heap", "memory", "symbols"]) agree(key, plan.layout[key], found[key]);
+  for (const key of ["heap", "data", "memory"]) agree(key, plan[key], found[key]);
 }
 
-// Wrap Pyodide's `_createPyodideModule`. `libraries` and `snapshot` are promises, so that the module is instantiated
-// while they still arrive. The returned function rejects with a Mismatch where something differs.
-export function restoring(create, plan, libraries, snapshot) {
+// Change the settings for `_createPyodideModule` so that the libraries are linked as above. `libraries` is a promise, so
+// that the module is instantiated while they still arrive. `linked` is called with the layout, or `failed` with the error.
+export function linking(settings, libraries, layout, linked, failed) {
+  const instantiate = settings.instantiateWasm;
+  settings.instantiateWasm = (imports, done) =>
+    instantiate(imports, (instance, code) => {
+      const ofJavaScript = names(WebAssembly.Module.imports(code), "GOT.func");
+      postpone(settings, instance.exports);
+      for (const name of ofJavaScript) if (entry(settings, name).value === 0) settings.GOT[name].value = NOT_YET;
+      done(instance, code);
+    });
+  settings.preRun.push((module) => {
+    module.addRunDependency("libraries");
+    Promise.resolve(libraries)
+      .then(async (list) => {
+        await linked(link(module, list, layout));
+        module.removeRunDependency("libraries");
+      })
+      .catch(failed);
+  });
+}
+
+// Wrap Pyodide's `_createPyodideModule`. `codes` (the compiled libraries) and `snapshot` are promises. The returned
+// function rejects with a Mismatch where something differs from the plan.
+export function restoring(create, plan, codes, snapshot) {
   return (settings) =>
     new Promise((resolve, reject) => {
+      const { layout, state } = plan;
+      const libraries = codes.then((list) => layout.libraries.map(({ path }, i) => ({ path, code: list[i] })));
       let contents;
-      const hook = (module) => {
-        module.addRunDependency("snapshot");
-        Promise.all([libraries, snapshot])
-          .then(([codes, decoded]) => {
-            contents = decoded;
-            const paths = plan.layout.libraries.map(({ path }, i) => ({ path, code: codes[i] }));
-            checkLayout(module, link(module, paths), plan);
-            module.removeRunDependency("snapshot");
-          })
-          .catch(reject);
+      const linked = async (found) => {
+        checkLayout(layout, found);
+        contents = await snapshot;
       };
-      const changed = { noInitialRun: true, INITIAL_MEMORY: plan.layout.memory, preRun: [...settings.preRun, hook] };
-      create(Object.assign(settings, changed))
+      linking(settings, libraries, layout, linked, reject);
+      Object.assign(settings, { noInitialRun: true, INITIAL_MEMORY: layout.memory });
+      create(settings)
         .then((module) => {
           module.API.restoreSnapshot = () => {
             apply(contents, module.HEAPU32);
-            return plan.state;
+            return state;
           };
           resolve(module);
         })

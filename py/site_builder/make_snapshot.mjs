@@ -17,7 +17,7 @@ process.on("uncaughtException", (error) => {
 
 const job = JSON.parse(fs.readFileSync(process.argv[2], "utf8"));
 const load = (file) => import(pathToFileURL(path.resolve(file)).href);
-const { apply, checksum, decode, encode, layout, link, restoring, restoringOptions } = await load(job.restore);
+const { apply, checksum, decode, encode, linking, restoring, restoringOptions } = await load(job.restore);
 const { loadPyodide } = await load(path.join(job.runtime, "pyodide.mjs"));
 await load(path.join(job.runtime, "pyodide.asm.js"));
 const create = globalThis._createPyodideModule;
@@ -80,14 +80,17 @@ function prelude(tree) {
 
 const tree = pyscriptSources(fs.readFileSync(job.core, "utf8"));
 
+const settled = (value) => Promise.resolve(value);
+
 // --- fill --------------------------------------------------------------------------------------------------------------
 
-let module, linked;
+let module, layout;
 const python = await start(
-  async (settings) => {
-    settings.preRun.push((fresh) => (linked = link(fresh, libraries)));
-    return (module = await create(settings));
-  },
+  (settings) =>
+    new Promise((resolve, reject) => {
+      linking(settings, libraries, null, (found) => (layout = found), reject);
+      create(settings).then((made) => resolve((module = made)), reject);
+    }),
   { _makeSnapshot: true },
 );
 for (const [name, file] of Object.entries(job.files)) {
@@ -149,23 +152,16 @@ const prefix = new Uint32Array(whole.buffer, 0, 4);
 const state = JSON.parse(new TextDecoder().decode(whole.subarray(48, 48 + prefix[2])));
 const bytes = whole.slice(prefix[1]);
 const memory = new Uint32Array(bytes.buffer);
-tidy(memory, bytes, linked.heap, module._sbrk(0));
+tidy(memory, bytes, layout.heap, module._sbrk(0));
 
 // --- compare with a fresh start -----------------------------------------------------------------------------------------
 
 const stop = new Error("seen");
 let fresh;
-const plan = { id: job.id, state, layout: { ...linked, memory: bytes.length, symbols: 0 } };
+const plan = { id: job.id, state, layout: { ...layout, memory: bytes.length } };
 await start(
   async (settings) => {
-    let seen;
-    const hook = (made) => {
-      seen = layout(made, link(made, libraries));
-    };
-    Object.assign(settings, { noInitialRun: true, INITIAL_MEMORY: bytes.length, preRun: [...settings.preRun, hook] });
-    const made = await create(settings);
-    fresh = made.HEAPU32.slice();
-    plan.layout = seen;
+    fresh = (await restoring(create, plan, settled(codes), settled(null))(settings)).HEAPU32.slice();
     throw stop;
   },
   { _loadSnapshot: whole },
@@ -193,7 +189,6 @@ if (!copy.every((word, i) => word === memory[i])) throw new Error("the ranges do
 
 // --- prove it: restore and compute ---------------------------------------------------------------------------------------
 
-const settled = (value) => Promise.resolve(value);
 const empty = job.memory + ".empty"; // stands for the standard library's archive, which is then not needed
 fs.writeFileSync(empty, "");
 const again = await start(restoring(create, plan, settled(codes), settled(decode(file.buffer, plan))), {
