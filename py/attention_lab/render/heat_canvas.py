@@ -60,10 +60,19 @@ def picture_of(view: View, name: str) -> Picture:
     values = tables[stage]
     hidden = stage in ("weights", "masked")
     visible = trace.mask if hidden else np.ones(values.shape, dtype=np.bool_)
-    levels = shade(values) if stage == "weights" else _linear(values, visible)
+    levels = _by_root(values) if stage == "weights" else _linear(values, visible)
     rows, columns = _labels(view, stage, values.shape)
     decimals: int | str = 2 if view.state.lab == "heatmap" else view.state.decimals
     return Picture(name, values, visible, levels.astype(np.uint8), rows, columns, decimals, view.first)
+
+
+def _by_root(weights: NDArray[np.floating[Any]]) -> NDArray[Any]:
+    """The levels of `shade`, in two passes instead of six; NaN becomes level 0."""
+    with np.errstate(all="ignore"):
+        levels = np.sqrt(weights) * cividis.LEVELS
+    if not levels.max(initial=0.0) <= cividis.LEVELS:  # NaN, as an empty row may hold, or not weights at all
+        return shade(weights)
+    return np.asarray(np.rint(levels, out=levels))
 
 
 def _linear(values: NDArray[np.floating[Any]], visible: NDArray[np.bool_]) -> NDArray[Any]:
@@ -94,7 +103,9 @@ def _lookup() -> NDArray[np.uint8]:
 
 def pixels(picture: Picture) -> NDArray[np.uint8]:
     """(n, m, 4) one RGBA pixel for each cell; masked cells are transparent so that their pattern shows through."""
-    return _lookup()[np.where(picture.visible, picture.levels, cividis.LEVELS + 1)]
+    levels = np.where(picture.visible, picture.levels, np.uint8(cividis.LEVELS + 1))
+    # Whole pixels are looked up as one number each: four times fewer steps than byte by byte.
+    return _lookup().view(np.uint32)[:, 0].take(levels).view(np.uint8).reshape(*picture.shape, 4)
 
 
 def frame(name: str, n: int, m: int) -> str:
