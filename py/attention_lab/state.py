@@ -326,6 +326,11 @@ class State:
                     )
         return replace(self, **changes, unknown=tuple(unknown.items()), notes=tuple(notes.values()))
 
+    @property
+    def size(self) -> int:
+        """Characters of the texts that can be long."""
+        return sum(len(text) for text in (self.q, self.k, self.v, self.keep, self.bias, self.observed) if text)
+
     def second(self) -> State | None:
         """The other setting that `compare=` describes, or None.
 

@@ -5,12 +5,14 @@ Arithmetic, parsing and drawing live elsewhere; this decides when they run and k
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from attention_lab.compute import shapes_of, view_of
 from attention_lab.core import LabError
 from attention_lab.explain.cell import cell, regions_to_selectors
 from attention_lab.page import form
+from attention_lab.page.files import Files
 from attention_lab.page.grid import Grids
 from attention_lab.page.dom import Failures, JsException, LiveSheet, Once, by_id, console, data, document, every, on, one, root, window, write_html
 from attention_lab.page.history import History
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
     from attention_lab.page.player import Player
 
 PACK_ABOVE = 4000
+LARGEST_LINK = 400_000
+"""Characters of numbers up to which a state is kept in the address."""
 ARROWS = {"ArrowUp": (-1, 0), "ArrowDown": (1, 0), "ArrowLeft": (0, -1), "ArrowRight": (0, 1)}
 
 
@@ -58,6 +62,7 @@ class App:
             self.state = self._edited_state()
         Failures.tell = lambda error: form.show_errors({"link": self._broken(error)})
         self.grids = Grids(self._on_grid, lambda name, message: form.show_errors({name: message}))
+        self.files = Files(self._on_files, lambda message: form.show_errors({"files": message}))
         on(form_element, "input", self._on_input)
         on(document, "click", self._on_click)
         on(document, "keydown", self._on_key)
@@ -85,6 +90,12 @@ class App:
         self.edited, self.typed = name, True
         self.next_edit()
 
+    def _on_files(self, values: dict[str, str]) -> None:
+        base = self.state
+        if set(values) & set(form.MATRICES):
+            base = replace(base, text=None, example=None, labels=None)
+        self.go(base.with_values(values), push=True)
+
     def _apply_edit(self) -> None:
         self.go(self._edited_state(), push=self.edited == "example", from_form=True)
 
@@ -102,8 +113,6 @@ class App:
             drop = {"example": ""}
         keep_source = self.state.example is not None and edited not in form.MATRICES
         pairs = {key: value for key, value in values.items() if not (keep_source and key in form.MATRICES)}
-        from dataclasses import replace
-
         base = self.state
         if edited in form.MATRICES:
             base = replace(base, text=None)
@@ -351,6 +360,8 @@ class App:
     # link, clipboard, report
 
     def _save_link(self, push: bool = False) -> None:
+        if self.state.size > LARGEST_LINK:
+            return  # browsers cut or refuse such addresses; the page itself still has everything
         fragment = self.state.to_fragment(PACK_ABOVE)
         if fragment == str(window.location.hash).removeprefix("#"):
             return
