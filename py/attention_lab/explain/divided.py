@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+
 from attention_lab.core import Trace
 from attention_lab.explain.row import FloatArray, entropies
 

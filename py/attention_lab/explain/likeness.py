@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 from attention_lab.inputs.spelling import grams_of, spelling_vectors
 
@@ -43,6 +44,7 @@ class Likeness:
         return "alike" if self.score > 0 else "opposed"
 
 
+@lru_cache(maxsize=16)
 def compare_words(first: str, second: str, d: int, seed: int = 0) -> Likeness:
     """Compare two words at dimension d (raised to 64 when smaller)."""
     d = max(d, LEAST_DIMENSION)

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from attention_lab.core import LabError
 from numpy.typing import NDArray
+
+from attention_lab.core import LabError
 
 if TYPE_CHECKING:
     from attention_lab.core import Trace

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from js import ImageData, ResizeObserver, Uint8ClampedArray  # type: ignore[import-not-found]
-from pyodide.ffi import create_proxy, to_js  # type: ignore[import-not-found]
+from js import ImageData, ResizeObserver, Uint8ClampedArray
+from pyodide.ffi import create_proxy, to_js
 
 from attention_lab.core import LabError
 from attention_lab.page.dom import Once, document, every, on, root, window

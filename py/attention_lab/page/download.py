@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from js import URL, Blob, Image  # type: ignore[import-not-found]
-from pyodide.ffi import create_proxy, to_js  # type: ignore[import-not-found]
+from js import URL, Blob, Image
+from pyodide.ffi import create_once_callable, create_proxy, to_js
 
 from attention_lab.page.dom import document, window
 
@@ -55,5 +55,5 @@ def _save(name: str, blob: Any) -> None:
     document.body.appendChild(link)
     link.click()
     link.remove()
-    release = create_proxy(lambda *_: (URL.revokeObjectURL(address), release.destroy()))
-    window.setTimeout(release, 60_000)
+    # Later, because the browser may still be reading it.
+    window.setTimeout(create_once_callable(lambda: URL.revokeObjectURL(address)), 60_000)

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 from attention_lab.core import LabError
 from attention_lab.inputs.sentence import moved, read_tokens, without
 from attention_lab.page.canvas import show_canvases
-from attention_lab.page.dom import by_id, document, on, one
+from attention_lab.page.dom import Once, by_id, document, on, one
 from attention_lab.page.download import save_png, save_text
 from attention_lab.render.heat_sentence import chip_list
-from attention_lab.render.heatmap import selected_row
+from attention_lab.render.heatmap import is_large, render_row, selected_row
 
 if TYPE_CHECKING:
     from attention_lab.page.app import App
@@ -29,6 +29,7 @@ class HeatmapPage:
     def __init__(self, app: App) -> None:
         self.app = app
         self.dragged: int | None = None
+        self.next_row = Once(self._show_row)
         on(document, "click", self._on_click)
         on(document, "keydown", self._on_key)
         for event, handler in (
@@ -55,10 +56,18 @@ class HeatmapPage:
         if fold and fold.open:
             self._fill_chips(fold)
         show_canvases(view, self._open_row, selected_row(view))
+        if is_large(view):
+            self.next_row()
         if document.activeElement and document.activeElement.closest(".strip"):
             current = one('.strip [aria-current="true"]')
             if current:
                 current.focus()
+
+    def _show_row(self) -> None:
+        view = self.app.view
+        if view is not None and view.state.lab == "heatmap":
+            self.app._write(render_row(view))
+            self.app._mark_row("heatmap")
 
     def _open_row(self, i: int) -> None:
         self.app.go(self.app.state.with_values({"row": str(i)}), push=False)

@@ -74,52 +74,48 @@ def chooser(state: State) -> str:
     return f'<p class="compare-choices">Compare with the same {buttons}{stop}</p>'
 
 
-def second_slots(
-    view: View, rows: tuple[str, ...], labels: tuple[str, ...], selected: int, most_table: int
+def second_picture(
+    view: View, rows: tuple[str, ...], labels: tuple[str, ...], most_table: int
 ) -> dict[str, str]:
-    """The choices of a second setting, its heatmap, and the row's difference; or why there is none."""
+    """The choices of a second setting and its heatmap, or why there is none."""
     second = view.state.second()
-    slots = {"heatmap-choices": chooser(view.state), "heatmap-second": "", "heatmap-difference": ""}
+    slots = {"heatmap-choices": chooser(view.state), "heatmap-second": ""}
     if second is None:
         return slots
     if second == replace(view.state, compare=None):
-        return slots | {
-            "heatmap-second": f'<p class="hint">Both settings are the same now: {setting_words(second)}.</p>'
-        }
+        same = f"Both settings are the same now: {setting_words(second)}."
+        return slots | {"heatmap-second": f'<p class="hint">{same}</p>'}
     try:
-        other = second_view(view)
+        then = second_view(view).slice_trace
     except LabError as error:
-        return slots | {
-            "heatmap-second": f'<p class="error">The second setting cannot be computed: {escape(str(error))}</p>'
-        }
-    first, then = view.slice_trace, other.slice_trace
-    if first.weights.shape != then.weights.shape:
+        words = f"The second setting cannot be computed: {escape(str(error))}"
+        return slots | {"heatmap-second": f'<p class="error">{words}</p>'}
+    if view.slice_trace.weights.shape != then.weights.shape:
         words = "The two settings have different shapes and cannot be compared."
         return slots | {"heatmap-second": f'<p class="error">{words}</p>'}
     caption = f"Second setting: {setting_words(second)}"
     if max(then.weights.shape) > most_table:
-        picture = f'<p class="caption">{caption}</p><div class="canvas-slot" data-canvas="second"></div>'
-    else:
-        table = heat_table(
-            then.weights, then.mask, rows, labels, caption=caption, stage='data-second="weights"'
-        )
-        picture = f'<div class="scroll heat-scroll">{table}</div>'
-    masked = (~first.mask[selected], ~then.mask[selected])
-    change = difference(
-        first.weights[selected], then.weights[selected], masked, labels, rows[selected], selected
-    )
-    return slots | {"heatmap-second": picture, "heatmap-difference": change}
+        return slots | {
+            "heatmap-second": f'<p class="caption">{caption}</p><div class="canvas-slot" data-canvas="second"></div>'
+        }
+    table = heat_table(then.weights, then.mask, rows, labels, caption=caption, stage='data-second="weights"')
+    return slots | {"heatmap-second": f'<div class="scroll heat-scroll">{table}</div>'}
 
 
-def difference(
-    first: Array,
-    then: Array,
-    masked: tuple[NDArray[np.bool_], NDArray[np.bool_]],
-    labels: tuple[str, ...],
-    row: str,
-    i: int,
-) -> str:
-    """The open row under both settings: weight, weight, and second − first, for every key. `masked` is per setting."""
+def difference(view: View, rows: tuple[str, ...], labels: tuple[str, ...], i: int) -> str:
+    """Row i under both settings: weight, weight, and second − first, for every key. Empty without a second one."""
+    second = view.state.second()
+    if second is None or second == replace(view.state, compare=None):
+        return ""
+    try:
+        other = second_view(view).slice_trace
+    except LabError:
+        return ""  # second_picture says why
+    trace = view.slice_trace
+    if trace.weights.shape != other.weights.shape:
+        return ""
+    first, then = trace.weights[i], other.weights[i]
+    masked = (~trace.mask[i], ~other.mask[i])
     change = then - first
     columns = (("first", first, shade(first)), ("second", then, shade(then)), ("difference", change, None))
     lines = []
@@ -140,7 +136,7 @@ def difference(
     moved = float(np.abs(change).sum() / 2)
     return (
         f'<h3>Row {i} under both settings</h3><div class="scroll"><table class="row-trace" data-difference data-i="{i}">'
-        f"<caption>Of the weight of {short_label(row)}, {number(moved)} goes to other keys.</caption>"
+        f"<caption>Of the weight of {short_label(rows[i])}, {number(moved)} goes to other keys.</caption>"
         '<thead><tr><th scope="col">Key</th><th scope="col">this setting</th><th scope="col">second setting</th>'
         f'<th scope="col">second − this</th></tr></thead><tbody>{"".join(lines)}</tbody></table></div>'
     )

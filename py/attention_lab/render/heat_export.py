@@ -22,7 +22,7 @@ def export_svg(view: View) -> str:
 
     trace = view.slice_trace
     colours = [cividis.colour(level / cividis.LEVELS) for level in range(cividis.LEVELS + 1)]
-    palette = [("#%02x%02x%02x" % rgb, cividis.ink(rgb)) for rgb in colours]
+    palette = [("#" + bytes(rgb).hex(), cividis.ink(rgb)) for rgb in colours]
     title = f"Attention weights: {unescape(setting_words(view.state))}"
     weights = trace.weights
     return heatmap_svg(

@@ -29,11 +29,11 @@ def two_decimals(weights: Array) -> list[str]:
     hundred = weights * 100.0
     nearest = np.rint(hundred)
     if not np.all((nearest >= 0) & (nearest <= 100)):  # NaN rows of an empty query
-        return ["%.2f" % x if x == x else "NaN" for x in weights.tolist()]
+        return [f"{x:.2f}" if x == x else "NaN" for x in weights.tolist()]
     texts: list[str] = _HUNDREDTHS[nearest.astype(np.intp)].tolist()
     # Multiplying rounds, so next to a half the product may fall on the wrong side: write those digit by digit.
     for at in np.flatnonzero(np.abs(np.abs(hundred - nearest) - 0.5) < 1e-9).tolist():
-        texts[at] = "%.2f" % weights[at]
+        texts[at] = f"{weights[at]:.2f}"
     return texts
 
 
@@ -101,7 +101,7 @@ def heat_table(
     levels = _LEVELS[shade(seen)].tolist()
     texts = two_decimals(seen)
     sums = weights.sum(axis=-1)
-    sum_values, sum_texts = shortest(sums), ["%.2f" % x for x in sums.tolist()]
+    sum_values, sum_texts = shortest(sums), [f"{x:.2f}" for x in sums.tolist()]
 
     arguments: list[str] = [caption]
     arguments += map(short_label, columns)

@@ -13,7 +13,7 @@ from attention_lab.explain.divided import most_divided_row
 from attention_lab.explain.likeness import PAIRS, compare_words, conclusion, sentence_about
 from attention_lab.explain.row import row
 from attention_lab.inputs.spelling import spelling_of
-from attention_lab.render.heat_compare import second_slots, setting_words
+from attention_lab.render.heat_compare import difference, second_picture, setting_words
 from attention_lab.render.heat_labels import key_labels, query_labels
 from attention_lab.render.heat_row import row_section
 from attention_lab.render.heat_sentence import chips, strip
@@ -30,11 +30,11 @@ EXPORTS = (
     '<button type="button" data-export="csv">Weights (CSV)</button></p>'
 )
 
-__all__ = ["render", "selected_row"]
+__all__ = ["is_large", "render", "render_row", "selected_row"]
 
 
 def render(view: View) -> dict[str, str]:
-    """Slots of the Heatmap: slot name → inner HTML."""
+    """Slots of the Heatmap: slot name → inner HTML. Of a large one the open row is left to `render_row`."""
     trace = view.slice_trace
     rows, columns = query_labels(view), key_labels(view)
     drawn = view.drawn
@@ -46,20 +46,30 @@ def render(view: View) -> dict[str, str]:
         drawn["heatmap-temperature"] = temperature_words(trace)
         drawn["heatmap-export"] = EXPORTS
     chosen = selected_row(view)
-    item = row(view.slice, trace, chosen)
     words = view.slice.key_labels or columns
+    square = len(rows) == len(columns)
+    slots = drawn | {
+        "heatmap-chips": chips(words, chosen) if view.state.text is not None else "",
+        "heatmap-strip": strip(words, trace.weights[chosen], ~trace.mask[chosen], chosen) if square else "",
+    }
+    slots |= second_picture(view, rows, columns, MOST_TABLE)
+    return slots if is_large(view) else slots | render_row(view)
+
+
+def is_large(view: View) -> bool:
+    """Whether the page draws the open row one frame after the picture, so that an edit is seen sooner."""
+    return max(view.slice_trace.weights.shape) > MOST_TABLE
+
+
+def render_row(view: View) -> dict[str, str]:
+    """The slots of the open row: its arithmetic, and its difference under the second setting."""
+    rows, columns, chosen = query_labels(view), key_labels(view), selected_row(view)
+    item = row(view.slice, view.slice_trace, chosen)
     name = view.slice.query_labels[chosen] if view.slice.query_labels else rows[chosen]
-    return (
-        drawn
-        | {
-            "heatmap-chips": chips(words, chosen) if view.state.text is not None else "",
-            "heatmap-strip": strip(words, item.weights, item.masked, chosen)
-            if len(rows) == len(columns)
-            else "",
-            "heatmap-row": row_section(item, columns, name, view.state.scale, view.state.T),
-        }
-        | second_slots(view, rows, columns, chosen, MOST_TABLE)
-    )
+    return {
+        "heatmap-row": row_section(item, columns, name, view.state.scale, view.state.T),
+        "heatmap-difference": difference(view, rows, columns, chosen),
+    }
 
 
 @lru_cache(maxsize=4)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from attention_lab.render.cividis import LEVELS
 
-Array = NDArray[np.float64]
+Array = NDArray[np.floating[Any]]
 Formatter = Callable[[float], str]
 
 EXPONENT_FROM = 1e15

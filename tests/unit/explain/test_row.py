@@ -6,6 +6,9 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from attention_lab.core import LabError, Options
 from attention_lab.explain.divided import most_divided_row, relative_entropies
 from attention_lab.explain.likeness import Likeness, compare_words, conclusion, sentence_about
@@ -13,8 +16,6 @@ from attention_lab.explain.row import entropies, row
 from attention_lab.inputs.sentence import read_sentence
 from attention_lab.inputs.spelling import spelling_of
 from attention_lab.problem import Problem
-from hypothesis import given
-from hypothesis import strategies as st
 
 OPENING = "the cat sat on the mat because the cat was tired"
 

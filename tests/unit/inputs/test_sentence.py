@@ -9,6 +9,9 @@ import time
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from attention_lab.core import Options
 from attention_lab.core.positions import sinusoidal
 from attention_lab.inputs.sentence import (
@@ -26,8 +29,6 @@ from attention_lab.inputs.spelling import (
     vectors_from_hashes,
 )
 from attention_lab.inputs.tokenize import tokenize
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 OPENING = "the cat sat on the mat because the cat was tired"
 FAMILY = "👩\u200d👩\u200d👧\u200d👦"
