@@ -17,7 +17,7 @@ from attention_lab.page.grid import Grids
 from attention_lab.page.dom import Failures, JsException, LiveSheet, Once, by_id, console, data, document, every, on, one, root, window, write_html
 from attention_lab.page.history import History
 from attention_lab.render.calculator import copied
-from attention_lab.render.page import example_state, lesson, render
+from attention_lab.render.page import example_state, framework_notes, framework_values, lesson, render
 from attention_lab.render.view import View
 from attention_lab.state import State
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 PACK_ABOVE = 4000
 LARGEST_LINK = 400_000
 """Characters of numbers up to which a state is kept in the address."""
+FRAMEWORK_SETS = ("scale", "scale-number", "causal", "alignment", "causal-offset", "empty")
 ARROWS = {"ArrowUp": (-1, 0), "ArrowDown": (1, 0), "ArrowLeft": (0, -1), "ArrowRight": (0, 1)}
 
 
@@ -105,12 +106,14 @@ class App:
         if edited == "example" and values.get("example"):
             return example_state(values["example"], self.state.lab)
         drop: dict[str, str] = {}
+        if edited == "framework" and values.get("framework"):
+            drop = framework_values(values["framework"], bool(values["causal"]))
+        elif edited in FRAMEWORK_SETS:
+            drop = {"framework": ""}  # no longer that framework's convention
         if edited in form.MATRICES:
             drop = {"example": ""}
-        elif edited == "text":
-            drop = {"example": ""}
-        elif self.state.text is not None:
-            drop = {"example": ""}
+        elif edited == "text" or self.state.text is not None:
+            drop |= {"example": ""}
         keep_source = self.state.example is not None and edited not in form.MATRICES
         pairs = {key: value for key, value in values.items() if not (keep_source and key in form.MATRICES)}
         base = self.state
@@ -220,7 +223,7 @@ class App:
         self.state = state
         if push:
             self._save_link(push=True)
-        self.show(write_form=not from_form or self.edited == "example")
+        self.show(write_form=not from_form or self.edited in ("example", "framework"))
         if not push:
             self.save()
 
@@ -243,6 +246,7 @@ class App:
             self.view = view_of(self.state, self.view)
             slots = render(self.view)
             slots["lesson"] = lesson(self.state)
+            slots["framework-notes"] = framework_notes(self.view)
             self._write(slots)
             self._mark_row(self.state.lab)
             self._draw_rest(self.view)

@@ -5,14 +5,16 @@ Knows the views by name and imports one only when it is drawn, so that start-up 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib import import_module
 
 from attention_lab import __version__
 from attention_lab.compute import view_of
+from attention_lab.core import Options
 from attention_lab.inputs.examples import Example, load
 from attention_lab.inputs.paste import format_matrix
 from attention_lab.render import cividis
-from attention_lab.render.html import escape
+from attention_lab.render.html import escape, plural
 from attention_lab.render.view import View
 from attention_lab.state import DEFAULTS, State, spread_matrix
 
@@ -68,6 +70,40 @@ def examples_menu() -> str:
     return f'<option value="">your own numbers</option>{options}'
 
 
+def frameworks_menu() -> str:
+    """The options of the conventions select."""
+    from attention_lab.core.conventions import conventions
+
+    return "".join(f'<option value="{item.id}">{escape(item.name)}</option>' for item in conventions().values())
+
+
+def framework_notes(view: View) -> str:
+    """What the chosen framework does by design, and which weights it would give otherwise than PyTorch's SDPA."""
+    if not view.state.framework:
+        return ""
+    from attention_lab.core.conventions import convention, differences
+
+    chosen = convention(view.state.framework)
+    notes = "".join(f"<li>{escape(note)}</li>" for note in chosen.notes)
+    problem = view.problem
+    options = problem.options
+    if options.scale == chosen.scale:  # both frameworks are asked for their own default
+        options = replace(options, scale="sqrt_dk")
+    masks = {"keep": problem.keep, "bias": problem.bias}
+    found = differences("torch", chosen.id, problem.q, problem.k, problem.v, options, **masks)
+    apart = "On this input it gives the same weights as PyTorch SDPA."
+    if found:
+        apart = f"Given these arguments, {plural(len(found), 'weight')} would differ from PyTorch SDPA: {escape(found[0].text)}."
+    return f"<p>{escape(chosen.name)} {escape(chosen.version)}. {apart}</p><ul>{notes}</ul>"
+
+
+def framework_values(framework: str, causal: bool) -> dict[str, str]:
+    """The fields that choosing a framework sets: its default scale, its causal alignment, its empty rows."""
+    options = Options.for_framework(framework, causal=causal)
+    alignment = "" if options.causal is None else str(options.causal)
+    return {"scale": str(options.scale), "causal": alignment, "empty": options.empty_row}
+
+
 def lesson(state: State) -> str:
     """The one sentence that the chosen example teaches."""
     return escape(load().get(state.example).lesson) if state.example else ""
@@ -86,6 +122,7 @@ def prerender() -> dict[str, str]:
         f'value="{opening.example}"', f'value="{opening.example}" selected'
     )
     slots["lesson"] = lesson(opening)
+    slots["frameworks"] = frameworks_menu()
     slots["prose"] = prose()
     slots["walk-frame"] = walk_frames.opening()
     first = State.opening("walkthrough")
