@@ -36,6 +36,7 @@ class Player:
         self._waiting = False
         self._experiment: Experiment | None = None
         self._measured: tuple[str, ...] = ()
+        self._in_view = Once(self._keep_in_sight)
         self._measure = Once(self._on_measure, delay=0)
         self._seen = window.IntersectionObserver.new(create_proxy(self._on_seen))
         self._in_sight = False
@@ -59,23 +60,27 @@ class Player:
         scrubber = by_id("walk-scrub")
         scrubber.value = str(index)
         scrubber.setAttribute("aria-valuetext", f"step {index} of {last}, {walk[index].title}")
-        for name, off in (
-            ("first", index == 0),
-            ("back", index == 0),
-            ("next", index == last),
-            ("last", index == last),
-        ):
+        self._show_place(walk.phase_of(index).name, index == 0, index == last)
+        by_id("walk-predict").checked = view.state.predict
+        self._in_view()
+        self._watch()
+
+    def _show_place(self, phase: str, at_first: bool, at_last: bool) -> None:
+        """Mark the phase, and the controls that lead nowhere; only when something about them has changed."""
+        predict = self.app.state.predict
+        place = (phase, at_first, at_last, predict)
+        if self._control("next").getAttribute("data-place") == repr(place):
+            return
+        self._control("next").setAttribute("data-place", repr(place))
+        ends = (("first", at_first), ("back", at_first), ("next", at_last), ("last", at_last))
+        for name, off in ends:
             self._control(name).setAttribute("aria-disabled", "true" if off else "false")
-        self._control("play").disabled = view.state.predict
-        phase = walk.phase_of(index).name
+        self._control("play").disabled = predict
         for button in every("[data-phase]"):
             if data(button, "phase") == phase:
                 button.setAttribute("aria-current", "step")
             else:
                 button.removeAttribute("aria-current")
-        by_id("walk-predict").checked = view.state.predict
-        self._keep_in_sight()
-        self._watch()
 
     def _keep_in_sight(self) -> None:
         """Where the picture is wider than the screen, scroll it (never the page) to the cell at work."""
@@ -165,6 +170,8 @@ class Player:
         if target.id == "walk-predict":
             self.pause()
             self.app.go(self.app.state.with_values({"predict": "1" if target.checked else ""}), push=False)
+            if by_id("guess"):
+                by_id("guess").focus()
         elif data(target, "growth"):
             self.app.state = self.app.state.with_values(
                 {str(data(target, "growth")): str(target.value).strip()}

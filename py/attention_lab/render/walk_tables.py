@@ -108,11 +108,12 @@ def rows(view: View, walk: Walk, step: Step, ahead: Step | None) -> dict[str, st
             html = drawn[cached] = make(*arguments)  # type: ignore[operator]
         slots[name] = html
 
+    known, masked = grid.known.sum(axis=1).tolist(), grid.masked.any(axis=1).tolist()
     for i in range(walk.n):
         look = (
             grid.stage[i],
-            int(np.count_nonzero(grid.known[i])),
-            bool(grid.masked[i].any()),
+            known[i],
+            masked[i],
             _columns(now, i, "grid"),
             _columns(lit, i, "grid"),
             _columns(asked, i, "grid"),

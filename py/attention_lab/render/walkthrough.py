@@ -7,13 +7,19 @@ explain/steps.py; this only draws it. The frame is written first: it holds the p
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from attention_lab.core import LabError
 from attention_lab.explain.slips import question
 from attention_lab.explain.steps import MOST_COLUMNS, MOST_TOKENS, Step, Walk, steps
 from attention_lab.render import walk_panels, walk_tables
-from attention_lab.render.html import escape
+from attention_lab.render.html import escape, formatter
 from attention_lab.render.view import View
+
+if TYPE_CHECKING:
+    from attention_lab.core import Trace
+    from attention_lab.problem import Problem
 
 __all__ = ["compose", "current", "is_too_large", "render", "walk_of"]
 
@@ -31,7 +37,13 @@ def is_too_large(view: View) -> bool:
 
 def walk_of(view: View) -> Walk:
     """The steps of the problem on show. Raises LabError when it is too large."""
-    return steps(view.slice, view.slice_trace, view.write)
+    return _walk(view.slice, view.slice_trace, view.state.decimals)
+
+
+@lru_cache(maxsize=2)
+def _walk(problem: Problem, trace: Trace, decimals: int | str) -> Walk:
+    """Problems and traces are told apart by identity, so that the steps of one problem share what they look up."""
+    return steps(problem, trace, formatter(decimals))
 
 
 def current(view: View, walk: Walk) -> int:
