@@ -139,6 +139,12 @@ def from_release(wanted: list[Pin], store: Store) -> None:
             raise SourceError(f"broke off in {pin.name} ({error or type(error).__name__})") from None
 
 
+NPM_OPTIONS = [
+    "--loglevel=error",
+    "--fetch-retries=1",
+    "--fetch-retry-mintimeout=1000",
+    "--fetch-timeout=60000",
+]
 NPM_PACKAGES = {"pyodide": "pyodide", "pyscript": "@pyscript/core"}
 
 
@@ -166,7 +172,7 @@ def _npm_pack(npm: str, wanted: list[Pin], store: Store) -> None:
         with store.workspace() as work:
             try:
                 done = subprocess.run(
-                    [npm, "pack", package, "--silent", "--pack-destination", str(work)],
+                    [npm, "pack", package, "--pack-destination", str(work), *NPM_OPTIONS],
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
                     stderr=subprocess.PIPE,
@@ -180,7 +186,10 @@ def _npm_pack(npm: str, wanted: list[Pin], store: Store) -> None:
                 raise SourceError(f"npm pack {package} did not finish ({error})") from None
             archives = list(work.glob("*.tgz"))
             if done.returncode or not archives:
-                reason = (done.stderr.strip().splitlines() or ["no reason given"])[0]
+                reason = (
+                    "; ".join(done.stderr.replace("npm error ", "").strip().splitlines()[:3])
+                    or "no reason given"
+                )
                 raise SourceError(f"npm pack {package} failed ({reason})")
             with tarfile.open(archives[0]) as archive:
                 for pin in wanted:
