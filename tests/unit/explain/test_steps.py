@@ -358,8 +358,13 @@ def test_the_grid_after_a_step_holds_what_the_step_wrote() -> None:
 
 def test_inexact_rows_are_counted_from_the_weights() -> None:
     walk = walk_of(MASKED)
-    sums = [sum(row.tolist()) for row in walk.trace.weights]
-    assert walk.inexact_rows()[0] == sum(total != 1 for total in sums)
+    sums = []
+    for row in walk.trace.weights.tolist():
+        total = 0.0
+        for weight in row:  # the built-in sum() of newer Pythons carries its rounding errors along
+            total += weight
+        sums.append(total)
+    assert walk.inexact_rows()[:2] == (sum(total != 1 for total in sums), 8)
     assert walk.inexact_rows()[2] == max(abs(total - 1) for total in sums)
     assert walk.inexact_rows()[2] <= 2 * 2.0**-52
 
