@@ -184,7 +184,7 @@ async function startFromSnapshot() {
       if (name === "stdlib") pyodide.FS.writeFile(STANDARD_LIBRARY, bytes);
       else {
         pyodide._module.completeSymbols(); // the archive has further libraries
-        pyodide.unpackArchive(bytes, "wheel");
+        pyodide.unpackArchive(bytes, "wheel", { extractDir: SITE_PACKAGES });
       }
     },
   });

@@ -51,11 +51,20 @@ def fill():
     forget()
 
 
-def warm_up():
-    """Run the page's own first rendering once, so that its caches and specialised code are in the snapshot."""
-    from attention_lab.render.page import prerender
+CODECS = "ascii latin_1 utf_8 utf_8_sig utf_16 utf_16_le utf_16_be utf_32 utf_32_le utf_32_be cp1252".split()
 
-    prerender()
+
+def warm_up():
+    """Do what the page does first, so that its caches and specialised code are in the snapshot: every lab, once."""
+    from attention_lab.compute import view_of
+    from attention_lab.render import page
+    from attention_lab.state import State
+
+    for codec in CODECS:
+        importlib.import_module(f"encodings.{codec}")
+    page.prerender()
+    for lab in page.VIEWS:
+        page.render(view_of(State.opening(lab)))
 
 
 def forget():
