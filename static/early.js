@@ -53,6 +53,11 @@
   document.addEventListener("DOMContentLoaded", () => {
     const form = document.getElementById("lab-form");
     form.addEventListener("submit", (event) => event.preventDefault());
+    // On a narrow screen the inputs fold to one line, so that the result is in sight.
+    const narrow = matchMedia("(max-width: 999px)");
+    const fold = () => (document.getElementById("fold").open = !narrow.matches);
+    narrow.addEventListener("change", fold);
+    fold();
     const waiting = () => root.dataset.python !== "ready";
 
     document.getElementById("theme").addEventListener("click", () => {

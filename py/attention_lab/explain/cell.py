@@ -68,13 +68,13 @@ def cell(trace: Trace, stage: str, i: int, j: int, write: Callable[[float], str]
         }
         return CellStory(stage, i, j, f"{stage.upper()}{at} = {value}: {use}", (targets[stage],), ())
     if stage == "scores":
-        products = _sum_of_products(trace.q[i], trace.k[j], write)
+        products = sum_of_products(trace.q[i], trace.k[j], write)
         text = f"S{at} = q{_one(i, first)}·k{_one(j, first)} = {products} = {value}"
         return CellStory(stage, i, j, text, qk, ())
     if stage == "weights":
         return CellStory(stage, i, j, _weight_text(trace, i, j, at, value, write), ((logits, i, None),), qk)
     if stage == "output":
-        products = _sum_of_products(trace.weights[i], trace.v[:, j], write)
+        products = sum_of_products(trace.weights[i], trace.v[:, j], write)
         text = f"O{at} = Σ A{_one(i, first)}ⱼ·Vⱼ{_one(j, first)} = {products} = {value}"
         return CellStory(stage, i, j, text, (("weights", i, None), ("v", None, j)), ((logits, i, None), *qk))
     before = names[names.index(stage) - 1]
@@ -116,7 +116,7 @@ def _weight_text(trace: Trace, i: int, j: int, at: str, value: str, write: Calla
     )
 
 
-def _sum_of_products(left: NDArray[np.float64], right: NDArray[np.float64], write: Callable[[float], str]) -> str:
+def sum_of_products(left: NDArray[np.float64], right: NDArray[np.float64], write: Callable[[float], str]) -> str:
     """`[1, 2]·[3, 4]` → `1×3 + 2×4`; the middle of a long sum is left out and counted."""
     terms = [f"{_factor(a, write)}×{_factor(b, write)}" for a, b in zip(left.tolist(), right.tolist(), strict=True)]
     if len(terms) > MOST_TERMS:

@@ -17,7 +17,7 @@ from attention_lab.page.grid import Grids
 from attention_lab.page.dom import Failures, JsException, LiveSheet, Once, by_id, console, data, document, every, on, one, root, window, write_html
 from attention_lab.page.history import History
 from attention_lab.render.calculator import copied
-from attention_lab.render.page import example_state, framework_notes, framework_values, lesson, render
+from attention_lab.render.page import example_state, fold_line, framework_notes, framework_values, lesson, render
 from attention_lab.render.view import View
 from attention_lab.state import State
 
@@ -246,6 +246,7 @@ class App:
             self.view = view_of(self.state, self.view)
             slots = render(self.view)
             slots["lesson"] = lesson(self.state)
+            slots["fold-line"] = fold_line(self.view)
             slots["framework-notes"] = framework_notes(self.view)
             self._write(slots)
             self._mark_row(self.state.lab)

@@ -80,8 +80,7 @@ def show_errors(errors: dict[str, str]) -> None:
         if field:
             if message:
                 field.setAttribute("aria-invalid", "true")
-                if place.closest("details"):
-                    place.closest("details").open = True
+                _unfold(place)
             else:
                 field.removeAttribute("aria-invalid")
     lost = [message for name, message in errors.items() if name not in placed]
@@ -89,6 +88,14 @@ def show_errors(errors: dict[str, str]) -> None:
         notes = by_id("notes")
         notes.textContent = " ".join(lost)
         notes.hidden = False
+
+
+def _unfold(element: Any) -> None:
+    """Open whatever folded part of the form hides the element."""
+    hidden_by = element.closest("details:not([open])")
+    while hidden_by:
+        hidden_by.open = True
+        hidden_by = element.closest("details:not([open])")
 
 
 def show_shapes(shapes: dict[str, str]) -> None:

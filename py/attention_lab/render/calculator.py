@@ -12,17 +12,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attention_lab.core import LabError
+from attention_lab.explain.cell import sum_of_products
 from attention_lab.explain.row import RowTrace, entropies, row
 from attention_lab.explain.stages import Stage, stages
 from attention_lab.render import mathml
-from attention_lab.render.html import escape, formatter, plural, shade, stage_table
+from attention_lab.render.html import escape, formatter, plural, shade, stage_table, written
 from attention_lab.render.view import View
 
 Array = NDArray[np.float64]
+MOST_LISTED = 8
+"""Rows up to which the strip names each row's figures."""
 MOST_TABLE = 64
 """Rows or columns above which a stage is drawn on canvas instead of as a table."""
 
-__all__ = ["render"]
+MATHML = {
+    "scores": mathml.SCORES,
+    "tempered": mathml.TEMPERED,
+    "capped": mathml.CAPPED,
+    "biased": mathml.BIASED,
+    "masked": mathml.MASKED,
+    "weights": mathml.WEIGHTS,
+    "output": mathml.OUTPUT,
+}
+
+__all__ = ["copied", "inputs", "render"]
 
 
 def render(view: View) -> dict[str, str]:
@@ -67,8 +80,19 @@ def summary(view: View) -> str:
         ("√d<sub>k</sub>", view.write(m.sqrt(d_k))),
         ("rows sum to 1", _row_sums(trace.row_sum_error)),
         ("stable ≡ naive", _stable(trace.stable_vs_naive)),
+        *_rows(view),
     ]
     return "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in facts)
+
+
+def _rows(view: View) -> list[tuple[str, str]]:
+    """Entropy and largest weight of each row; of many rows the range."""
+    weights = view.slice_trace.weights
+    facts = (("entropy of each row", entropies(weights)), ("largest weight", weights.max(axis=-1)))
+    if len(weights) <= MOST_LISTED:
+        return [(name, ", ".join(written(values, view.state.decimals))) for name, values in facts]
+    spread = [(name.replace("of each row", "of the rows"), np.array([values.min(), values.max()])) for name, values in facts]
+    return [(name, " to ".join(written(values, view.state.decimals))) for name, values in spread]
 
 
 def _row_sums(error: float) -> str:
@@ -180,8 +204,14 @@ def _large(item: Stage, place: int) -> str:
 
 
 def _formula(view: View, item: Stage) -> str:
-    """The formula in plain text, which is what the page is quoted by; the legend has it in MathML."""
-    return f'<span class="formula">{item.formula}</span>'
+    """The stage's formula twice: as text, which is how the stage is called, and as MathML."""
+    trace = view.slice_trace
+    if item.name == "scaled":
+        by_root = trace.options.scale == "sqrt_dk"
+        drawn = mathml.scaled(None if by_root else view.write(float(trace.scale)))
+    else:
+        drawn = MATHML[item.name]
+    return f'<span class="formula">{item.formula}</span> <span class="drawn">{drawn}</span>'
 
 
 def _selected(view: View) -> int:
@@ -209,11 +239,12 @@ def row_trace(view: View) -> str:
             if term == "weight" and not off:
                 kind = f" w{shade(values)[j]}"
             cells.append(f'<td class="n{kind}" data-j="{j}" data-term="{term}" data-value="{value!r}"{mark}>{text}</td>')
-        lines.append(f'<tr><th scope="row">{key}</th>{"".join(cells)}</tr>')
+        products = sum_of_products(item.query, item.keys[j], write)
+        lines.append(f'<tr><th scope="row">{key}</th><td class="terms">{products}</td>{"".join(cells)}</tr>')
     return (
         f'<h3>Inside row {query} <button type="button" class="link" data-action="copy-row">Copy as text</button></h3>'
         f'<div class="scroll"><table data-row-trace data-i="{item.index}"><caption class="quiet">{_row_words(view, item)}'
-        f'</caption><thead><tr><th scope="col">key</th>{head}</tr></thead><tbody>{"".join(lines)}</tbody></table></div>'
+        f'</caption><thead><tr><th scope="col">key</th><th scope="col">q·k, term by term</th>{head}</tr></thead><tbody>{"".join(lines)}</tbody></table></div>'
         f"{_row_output(view, item)}"
     )
 
@@ -269,7 +300,6 @@ def _row_output(view: View, item: RowTrace) -> str:
 def checks(view: View) -> str:
     """The method line under the results: what was checked, on these very numbers."""
     trace = view.trace
-    entropy = entropies(view.slice_trace.weights)
     lines = [
         f"Computed in your browser by Python and NumPy in {trace.options.precision}; softmax subtracts each row’s maximum.",
     ]
@@ -281,11 +311,5 @@ def checks(view: View) -> str:
         lines.append(
             "The same softmax without the maximum subtracted differs by at most "
             f"{trace.stable_vs_naive:.1e} in the output: the two agree."
-        )
-    if len(entropy) and not np.isnan(entropy).any():
-        write = view.write
-        lines.append(
-            f"Row entropies run from {write(float(entropy.min()))} to {write(float(entropy.max()))} nats; "
-            f"the largest weight is {write(float(np.nanmax(view.slice_trace.weights)))}."
         )
     return "".join(f"<p>{line}</p>" for line in lines)

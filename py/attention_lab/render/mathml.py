@@ -37,7 +37,7 @@ def sqrt(inside: str) -> str:
 
 def math(*parts: str, label: str = "", block: bool = False) -> str:
     """A whole formula. `label` is what a screen reader says where MathML is not spoken."""
-    display = ' display="block"' if block else ""
+    display = ' display="block"' if block else ' displaystyle="true"'
     spoken = f' aria-label="{label}"' if label else ""
     return f"<math{display}{spoken}>{row(*parts)}</math>"
 
@@ -57,9 +57,9 @@ ATTENTION = math(
 )
 
 
-def scaled(d_k: int | None, factor: str = "") -> str:
-    """The scaling stage: S over √d_k, or S times a number."""
-    if d_k is None:
+def scaled(factor: str | None) -> str:
+    """The scaling stage: S over √d_k, or S times a number when one is given."""
+    if factor is not None:
         return math(mi("S"), mo("·"), mn(factor), label=f"S times {factor}")
     return math(frac(mi("S"), sqrt(D_K)), label="S over the square root of d k")
 

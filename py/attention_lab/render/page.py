@@ -109,6 +109,22 @@ def lesson(state: State) -> str:
     return escape(load().get(state.example).lesson) if state.example else ""
 
 
+def fold_line(view: View) -> str:
+    """The inputs in one line, for a narrow screen: `Q 2×2 · K 2×2 · V 2×2 · scaled`."""
+    state, problem = view.state, view.problem
+    if state.text is not None and state.q is None:
+        parts = [plural(len(problem.q), "token"), f"d = {problem.q.shape[-1]}"]
+    else:
+        parts = [f"{name.upper()} {'×'.join(map(str, getattr(problem, name).shape))}" for name in ("q", "k", "v")]
+    options = problem.options
+    parts.append({"sqrt_dk": "scaled", "none": "not scaled"}.get(str(options.scale), f"scale {options.scale}"))
+    if options.causal is not None:
+        parts.append("causal")
+    if options.temperature != 1:
+        parts.append(f"T {options.temperature:g}")
+    return " · ".join(parts)
+
+
 def prerender() -> dict[str, str]:
     """Slots of the built page: the opening calculator, complete, and the result of every example in the menu."""
     import json
@@ -122,6 +138,7 @@ def prerender() -> dict[str, str]:
         f'value="{opening.example}"', f'value="{opening.example}" selected'
     )
     slots["lesson"] = lesson(opening)
+    slots["fold-line"] = fold_line(view_of(opening))
     slots["frameworks"] = frameworks_menu()
     slots["prose"] = prose()
     slots["walk-frame"] = walk_frames.opening()
@@ -134,7 +151,7 @@ def prerender() -> dict[str, str]:
     for example in load().calculator:
         state = example_state(example.name)
         ready[example.name] = {
-            "slots": render(view_of(state)) | {"lesson": lesson(state)},
+            "slots": render(view_of(state)) | {"lesson": lesson(state), "fold-line": fold_line(view_of(state))},
             "values": form_values(state),
         }
     # "<" is written as an escape so that no text of an example can end the script element.
