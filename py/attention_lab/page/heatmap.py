@@ -13,7 +13,7 @@ from attention_lab.inputs.sentence import moved, read_tokens, without
 from attention_lab.page.canvas import show_canvases
 from attention_lab.page.dom import Once, by_id, document, on, one
 from attention_lab.page.download import save_png, save_text
-from attention_lab.render.heat_sentence import chip_list
+from attention_lab.render.heat_sentence import OPEN_CHIPS, chip_list
 from attention_lab.render.heatmap import is_large, render_row, selected_row
 
 if TYPE_CHECKING:
@@ -51,8 +51,11 @@ class HeatmapPage:
             slider.value = str(math.log10(view.state.T))
         slider.setAttribute("aria-valuetext", f"T = {view.state.T:g}")
         fold = one("details.chips")
-        if fold and self.chips_open is not None and bool(fold.open) != self.chips_open:
-            fold.open = self.chips_open  # as the reader left it
+        if fold and view.slice.key_labels:
+            few = len(view.slice.key_labels) <= OPEN_CHIPS
+            wanted = few if self.chips_open is None else self.chips_open  # as the reader left it
+            if bool(fold.open) != wanted:
+                fold.open = wanted
         if fold and fold.open:
             self._fill_chips(fold)
         show_canvases(view, self._open_row, selected_row(view))
@@ -75,7 +78,9 @@ class HeatmapPage:
     def _on_slider(self, event: Any) -> None:
         decades = float(event.target.value)
         t = 1.0 if abs(decades) < NEUTRAL_WIDTH else float(f"{10**decades:.3g}")
-        by_id("T").value = f"{t:g}"  # the form is read next, and T is its field
+        by_id("T").value = f"{t:g}"  # the slider has no name in the form: T is its field
+        self.app.edited = "T"
+        self.app.next_edit()
 
     # tokens
 
