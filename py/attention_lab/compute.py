@@ -144,7 +144,8 @@ def view_of(state: State, previous: View | None = None) -> View:
     if previous is not None and _arithmetic(previous.state) == _arithmetic(state):
         problem, trace = previous.problem, previous.trace
         if (previous.state.batch, previous.state.head) == (state.batch, state.head):
-            same_look = (previous.state.decimals, previous.first) == (state.decimals, View.first_of(state))
+            before, now = ((each.decimals, each.blank, View.first_of(each)) for each in (previous.state, state))
+            same_look = before == now
             return View(state, problem, trace, previous.slice, previous.slice_trace, previous.drawn if same_look else {})
     else:
         problem = problem_of(state)
@@ -153,7 +154,7 @@ def view_of(state: State, previous: View | None = None) -> View:
     return View(state, problem, trace, part, part_trace)
 
 
-LOOKS = {"lab", "row", "step", "decimals", "observed", "stage", "atol", "rtol", "compare", "predict", "embed", "hide", "batch", "head"}
+LOOKS = {"lab", "row", "step", "decimals", "observed", "stage", "atol", "rtol", "compare", "predict", "embed", "hide", "blank", "sheet", "batch", "head"}
 """Keys that change what is shown of a result, never the result."""
 
 

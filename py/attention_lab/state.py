@@ -14,6 +14,8 @@ from urllib.parse import quote, unquote
 
 LABS = ("calculator", "walkthrough", "heatmap", "check")
 STAGES = ("auto", "scores", "scaled", "tempered", "capped", "biased", "masked", "weights", "output", "log_sum_exp")
+TABLE_STAGES = STAGES[1:-1]
+"""The stages that stand on the page as tables, which is what `blank=` can hide until the reader has answered."""
 OPENING = {
     "calculator": "example=identity",
     "walkthrough": "example=walkthrough-masked&causal=top-left",
@@ -122,6 +124,13 @@ def _names(text: str) -> tuple[str, ...]:
     return tuple(part for part in text.split(",") if part)
 
 
+def _stage_names(text: str) -> tuple[str, ...]:
+    names = _names(text)
+    if not set(names) <= set(TABLE_STAGES):
+        raise ValueError
+    return names
+
+
 def _flag(text: str) -> bool:
     if text not in ("0", "1"):
         raise ValueError
@@ -215,6 +224,8 @@ SPECS: dict[str, Spec] = {
     "predict": Spec(_flag, lambda on: "1" if on else "0", "0 or 1"),
     "embed": Spec(_flag, lambda on: "1" if on else "0", "0 or 1"),
     "hide": Spec(_names, _write_sequence, "names separated by ','"),
+    "blank": Spec(_stage_names, _write_sequence, "stages separated by ',': " + ", ".join(TABLE_STAGES)),
+    "sheet": Spec(_text, str, "the settings of a worksheet"),
 }
 SOURCE_KEYS = ("example", "q", "k", "v", "text")
 MAY_BE_EMPTY = ("q", "k", "v", "text")
@@ -267,6 +278,8 @@ class State:
     predict: bool = False
     embed: bool = False
     hide: tuple[str, ...] = ()
+    blank: tuple[str, ...] = ()
+    sheet: str | None = None
     unknown: tuple[tuple[str, str], ...] = ()
     notes: tuple[Note, ...] = field(default=(), compare=False)
 

@@ -47,6 +47,11 @@ def render(view: View) -> dict[str, str]:
         drawn["calculator-summary"] = summary(view)
         drawn["calculator-stages"] = "".join(stage(view, item, place) for place, item in enumerate(shown, 1))
         drawn["calculator-checks"] = checks(view)
+    if view.state.blank:  # whatever would give the answers away waits until they are shown
+        from attention_lab.render.blank import check_line
+
+        hidden = {"calculator-row": check_line(), "calculator-pinned": "", "calculator-checks": ""}
+        return drawn | hidden
     return drawn | {"calculator-row": row_trace(view), "calculator-pinned": compared(view)}
 
 
@@ -157,15 +162,16 @@ def stage(view: View, item: Stage, place: int) -> str:
         masked = None
     elif item.name == "biased":
         masked = np.isneginf(item.array)
+    if item.name in view.state.blank:
+        from attention_lab.render.blank import blank_table
+
+        return blank_table(item.name, item.array.shape, _caption(view, item, place), view.query_names(), columns)
     if max(item.array.shape) > MOST_TABLE:
         return _large(item, place)
-    caption = (
-        f'<span class="number">{place}</span> <span class="title">{item.title} {_formula(view, item)}</span>'
-    )
     return f'<section class="stage-box stage-{item.name}">' + stage_table(
         item.name,
         item.array,
-        caption=caption,
+        caption=_caption(view, item, place),
         rows=view.query_names(),
         columns=columns,
         decimals=view.state.decimals,
@@ -178,6 +184,10 @@ def stage(view: View, item: Stage, place: int) -> str:
         f'<p class="copy"><button type="button" class="link" data-action="copy-tsv {item.name}">Copy TSV</button>'
         f'<button type="button" class="link" data-action="copy-json {item.name}">Copy JSON</button></p></section>'
     )
+
+
+def _caption(view: View, item: Stage, place: int) -> str:
+    return f'<span class="number">{place}</span> <span class="title">{item.title} {_formula(view, item)}</span>'
 
 
 def copied(view: View, what: str) -> str:
