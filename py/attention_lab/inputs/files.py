@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attention_lab.inputs.npy import MAX_BYTES, FileError, is_npy, read_npy, read_npz
-from attention_lab.inputs.parsed import MAX_ENTRIES, PasteError
 from attention_lab.inputs.paste import parse_named
 from attention_lab.inputs.roles import LayoutGuess, assign_roles, guess_layout, heads_first
 from attention_lab.inputs.safetensors import looks_like_safetensors, read_safetensors
+from attention_lab.inputs.text.parsed import MAX_ENTRIES, PasteError
 
 __all__ = ["Arrays", "FileError", "LayoutGuess", "assign_roles", "guess_layout", "heads_first", "read_arrays"]
 

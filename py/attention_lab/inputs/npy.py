@@ -131,7 +131,7 @@ def _filled(
 def from_bytes(data: bytes | memoryview, dtype: np.dtype[Any]) -> NDArray[Any]:
     """A flat array of its own in native byte order; any non-zero byte is True."""
     if dtype == np.bool_:
-        return np.frombuffer(data, dtype=np.uint8) != 0
+        return np.asarray(np.frombuffer(data, dtype=np.uint8) != 0)
     return np.frombuffer(data, dtype=dtype).astype(dtype.newbyteorder("="))
 
 

@@ -1,24 +1,17 @@
-"""Reads a matrix from whatever text a reader pastes: `parse_matrix(text)`; and writes one that reads back exactly.
+"""Reads a matrix from whatever text a reader pastes, and writes one that reads back exactly.
 
 Chooses the reader for the text (brackets, LaTeX, display, table). Nothing is ever evaluated.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from attention_lab.inputs.brackets import blank_types, parse_groups
-from attention_lab.inputs.cells import assemble
-from attention_lab.inputs.characters import clean_characters, strip_comments, strip_prompts
-from attention_lab.inputs.commas import read_table
-from attention_lab.inputs.displays import read_display, split_named
-from attention_lab.inputs.fast import SHORTEST, read_plain
-from attention_lab.inputs.latex import looks_like_latex, read_latex
-from attention_lab.inputs.nested import find_arrays
-from attention_lab.inputs.parsed import EMPTY_MESSAGE, MAX_CHARACTERS, Parsed, PasteError
+from attention_lab.inputs.text.parsed import EMPTY_MESSAGE, MAX_CHARACTERS, Parsed, PasteError, error_at
+from attention_lab.inputs.text.writing import format_compact, format_matrix
 
 MAX_GENERAL = 8 * 2**20  # characters; the general readers take some microseconds for each
 
@@ -36,34 +29,38 @@ __all__ = [
 def parse_matrix(text: str) -> Parsed:
     """Read one matrix: `parse_matrix("1 0\\n0 1").values` → 2 x 2 float64.
 
-    Takes Python, NumPy, PyTorch, JAX, TensorFlow, MATLAB, Julia, R, LaTeX, Markdown, CSV, TSV, pandas, JSON, C,
-    Rust, Go and Mathematica forms, and rows separated by line ends or ";". Deeper nesting gives more axes; a single
-    row is 1 x n. Raises PasteError with code, line and column; several matrices or readings are in its
-    `alternatives`.
+    Takes Python, NumPy, PyTorch, JAX, TensorFlow, MATLAB, Julia, R, LaTeX, Markdown, CSV, TSV, pandas, JSON,
+    C, Rust, Go and Mathematica forms, and rows separated by line ends or ";". Deeper nesting gives more axes;
+    a single row is 1 x n. Raises PasteError with code, line and column; several matrices or readings are in
+    its `alternatives`.
     """
-    found = _read(text)
-    if len(found) == 1:
-        return found[0][1]
-    first = found[0][1]
-    if all(_same(first, other) for _, other in found[1:]):
+    text, found = _read(text)
+    first = found[0].parsed
+    if len(found) == 1 or all(_same(first, other.parsed) for other in found[1:]):
         return first
-    labels = [(name or f"matrix {i + 1}", parsed) for i, (name, parsed) in enumerate(found)]
-    names = ", ".join(name for name, _ in labels[:6]) + (" …" if len(labels) > 6 else "")
-    raise PasteError(
-        f"one matrix was expected, {len(found)} came ({names}). Choose one.",
-        code="SEVERAL_MATRICES",
-        alternatives=labels,
+    labels = [(one.name or f"matrix {number + 1}", one.parsed) for number, one in enumerate(found)]
+    names = ", ".join(label for label, _ in labels[:6]) + (" …" if len(labels) > 6 else "")
+    error = error_at(
+        text,
+        found[1].position,
+        "SEVERAL_MATRICES",
+        f"one matrix was expected, {len(found)} came ({names}); the second begins here. Choose one.",
     )
+    error.alternatives = (*labels, *_as_one(labels))
+    raise error
 
 
 def parse_named(text: str) -> dict[str, Parsed]:
-    """Read every matrix with its name: `parse_named("Q = [[1]]; K = [[2]]")` → {"Q": …, "K": …}. Raises PasteError."""
+    """Read every matrix with its name: `parse_named("Q = [[1]]; K = [[2]]")` → {"Q": …, "K": …}.
+
+    Raises PasteError.
+    """
     result: dict[str, Parsed] = {}
-    for index, (name, parsed) in enumerate(_read(text)):
-        label = name or f"matrix {index + 1}"
+    for number, one in enumerate(_read(text)[1]):
+        label = one.name or f"matrix {number + 1}"
         while label in result:
             label += "'"
-        result[label] = parsed
+        result[label] = one.parsed
     return result
 
 
@@ -84,70 +81,68 @@ def require_finite(parsed: Parsed, field: str | None = None) -> Parsed:
     return parsed
 
 
-def format_matrix(array: ArrayLike) -> str:
-    """Text that reads back exactly: rows on lines, entries between spaces; nested brackets beyond two axes."""
-    return _format(array, " ", "\n")
-
-
-def format_compact(array: ArrayLike) -> str:
-    """The form of the URL fragment: rows by ";", entries by ",". Reads back exactly."""
-    return _format(array, ",", ";")
-
-
-def _format(given: ArrayLike, entry_mark: str, row_mark: str) -> str:
-    array = np.asarray(given)
-    write: Callable[[object], str] = str if array.dtype == np.bool_ else _shortest
-    if array.ndim <= 2:
-        return row_mark.join(entry_mark.join(map(write, row)) for row in np.atleast_2d(array).tolist())
-
-    def nested(part: object) -> str:
-        if isinstance(part, list):
-            return "[" + ",".join(map(nested, part)) + "]"
-        return write(part)
-
-    return nested(array.tolist())
-
-
-def _shortest(value: object) -> str:
-    """`1.0` → "1", `0.1` → "0.1"."""
-    text = repr(float(value))  # type: ignore[arg-type]
-    return text.removesuffix(".0")
+def _as_one(labels: list[tuple[str, Parsed]]) -> list[tuple[str, Parsed]]:
+    """Vectors of one length can also be the rows or the columns of one matrix."""
+    shapes = {parsed.values.shape for _, parsed in labels}
+    if len(shapes) != 1 or len(next(iter(shapes))) != 2 or next(iter(shapes))[0] != 1:
+        return []
+    values = np.concatenate([parsed.values for _, parsed in labels])
+    half = np.concatenate([parsed.resolution for _, parsed in labels])
+    return [("as_rows", Parsed(values, half)), ("as_columns", Parsed(values.T, half.T))]
 
 
 def _same(one: Parsed, other: Parsed) -> bool:
     return np.array_equal(one.values, other.values, equal_nan=one.values.dtype != np.bool_)
 
 
-def _read(text: str) -> list[tuple[str, Parsed]]:
+class _Named(NamedTuple):
+    """A matrix, the name it was given ("" without one) and where it begins."""
+
+    name: str
+    parsed: Parsed
+    position: int
+
+
+def _read(text: str) -> tuple[str, list[_Named]]:
+    """Every matrix in the text; and the text with characters replaced, which positions refer to."""
     if len(text) > MAX_CHARACTERS:
         raise PasteError(
             f"at most {MAX_CHARACTERS:,} characters can be read; this text has {len(text):,}.",
             code="TOO_LARGE",
         )
+    # The readers are imported when a text comes: a page that only shows its example never needs them.
+    from attention_lab.inputs.text import fast
+    from attention_lab.inputs.text.characters import clean_characters, strip_comments, strip_prompts
+    from attention_lab.inputs.text.latex import looks_like_latex, read_latex
+
     text, warnings = clean_characters(text)
-    if len(text) >= SHORTEST:
-        plain = read_plain(text)
+    if len(text) >= fast.SHORTEST:
+        plain = fast.read_plain(text)
         if plain is not None:
-            return _warned([("", plain)], warnings)
+            return text, [_Named("", _warned(plain, warnings), 0)]
         if len(text) > MAX_GENERAL:
             raise PasteError(
-                f"a text of {len(text):,} characters can only be read when it is plain numbers in even rows with one "
-                f"kind of separator; other forms are read up to {MAX_GENERAL:,} characters.",
+                f"a text of {len(text):,} characters can be read only when it is plain numbers in even rows "
+                f"with one kind of separator; other forms are read up to {MAX_GENERAL:,} characters.",
                 code="TOO_LARGE",
             )
-    if not text.strip():
-        raise PasteError(EMPTY_MESSAGE, code="EMPTY")
     if looks_like_latex(text):
-        return _warned(read_latex(text), warnings)
-    text = strip_comments(strip_prompts(text))
-    if not text.strip():
-        raise PasteError(EMPTY_MESSAGE, code="EMPTY")
-    if not any(c.isalnum() or c in "∞-.…" for c in text):
-        raise PasteError(EMPTY_MESSAGE, code="EMPTY")
-    return _warned(_without_latex(text), warnings)
+        found = [_Named("", parsed, position) for parsed, position in read_latex(text)]
+    else:
+        bare = strip_comments(strip_prompts(text))
+        if not any(c.isalnum() or c in "∞-.…" for c in bare):
+            raise PasteError(EMPTY_MESSAGE, code="EMPTY")
+        found = _general(bare)
+    return text, [one._replace(parsed=_warned(one.parsed, warnings)) for one in found]
 
 
-def _without_latex(text: str) -> list[tuple[str, Parsed]]:
+def _warned(parsed: Parsed, warnings: list[str]) -> Parsed:
+    return (
+        replace(parsed, warnings=tuple(dict.fromkeys((*warnings, *parsed.warnings)))) if warnings else parsed
+    )
+
+
+def _general(text: str) -> list[_Named]:
     if not any(c in text for c in "[({"):
         return _plain(text)
     try:
@@ -162,28 +157,25 @@ def _without_latex(text: str) -> list[tuple[str, Parsed]]:
             raise error from None
 
 
-def _warned(found: list[tuple[str, Parsed]], warnings: list[str]) -> list[tuple[str, Parsed]]:
-    if not warnings:
-        return found
-    return [
-        (name, Parsed(p.values, p.resolution, tuple(dict.fromkeys((*warnings, *p.warnings))), p.alternatives))
-        for name, p in found
-    ]
+def _bracketed(text: str) -> list[_Named]:
+    """Arrays in brackets; none when the brackets hold no data (a header, a footer, R's row marks)."""
+    from attention_lab.inputs.text.arrays import find_arrays
+    from attention_lab.inputs.text.brackets import blank_types, parse_groups
+    from attention_lab.inputs.text.cells import assemble
+    from attention_lab.inputs.text.displays import read_display, split_named
 
-
-def _bracketed(text: str) -> list[tuple[str, Parsed]] | None:
-    """Arrays in brackets, or None when the brackets hold no data (a header, a footer, R's row marks)."""
-    display = read_display(text)
-    if display is not None:
-        return [("", display)]
+    parts = split_named(text)
+    if any(read_display(part) is not None for _, part, _ in parts):
+        return _plain(text)
     bare = blank_types(text)
     arrays = find_arrays(bare, parse_groups(bare))
-    return [(one.name, assemble(bare, one.layout)) for one in arrays] or None
+    return [_Named(one.name, assemble(bare, one.layout), one.position) for one in arrays]
 
 
-def _plain(text: str) -> list[tuple[str, Parsed]]:
-    found = []
-    for name, part in split_named(text):
-        display = read_display(part)
-        found.append((name, display if display is not None else read_table(part)))
-    return found
+def _plain(text: str) -> list[_Named]:
+    from attention_lab.inputs.text.commas import read_table
+    from attention_lab.inputs.text.displays import read_display, split_named
+
+    return [
+        _Named(name, read_display(part) or read_table(part), begin) for name, part, begin in split_named(text)
+    ]

@@ -24,22 +24,22 @@ _NAMES: dict[str, tuple[str, ...]] = {
     "mask": (
         "mask", "attnmask", "attentionmask", "keep", "keepmask", "boolmask", "causalmask", "paddingmask",
         "keypaddingmask", "allowed",
-    ),  # fmt: skip
+    ),
     "bias": ("bias", "attnbias", "attentionbias", "positionbias", "relposbias", "alibi", "additivemask"),
     "out": (
         "out", "output", "o", "attnoutput", "attnout", "attentionoutput", "context", "contextlayer", "y",
         "result", "expected", "expectedoutput", "observed", "outputs", "ctx",
-    ),  # fmt: skip
+    ),
     "scores": (
         "scores", "score", "s", "logits", "attnscores", "attentionscores", "attnlogits", "qk", "qkt",
         "rawscores", "scaledscores", "z", "qkmatmuloutput",
-    ),  # fmt: skip
+    ),
     "weights": (
         "weights", "weight", "a", "attn", "attnweights", "attentionweights", "probs", "attnprobs",
         "attentionprobs", "p", "softmax", "attention", "attentions", "w",
-    ),  # fmt: skip
+    ),
     "lse": ("lse", "logsumexp", "softmaxlse", "l", "logsumexps"),
-}
+}  # fmt: skip
 _RANK = {name: (role, rank) for role, names in _NAMES.items() for rank, name in enumerate(names)}
 _PARAMETER = re.compile(
     r"(?:proj|linear|dense|fc|in_proj|out_proj|c_attn|wq|wk|wv|wo)\w*[./](?:weight|bias|kernel|w|b)$"

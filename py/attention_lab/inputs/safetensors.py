@@ -90,17 +90,21 @@ def _deepest(text: str) -> int:
 
 def _entry(entry: Any, where: str) -> tuple[str, tuple[int, ...], int, int]:
     """dtype, shape and byte range of one tensor, if they are what the format says."""
-    kind = entry.get("dtype") if isinstance(entry, dict) else None
-    shape = entry.get("shape") if isinstance(entry, dict) else None
-    offsets = entry.get("data_offsets") if isinstance(entry, dict) else None
-    if not (isinstance(kind, str) and _sizes(shape) and _sizes(offsets) and len(offsets) == 2):
+    fields = entry if isinstance(entry, dict) else {}
+    kind, shape, offsets = (
+        fields.get("dtype"),
+        _sizes(fields.get("shape")),
+        _sizes(fields.get("data_offsets")),
+    )
+    if not isinstance(kind, str) or shape is None or offsets is None or len(offsets) != 2:
         raise FileError(f"{where}: dtype, shape and data_offsets were expected in the header.")
     if len(shape) > MAX_AXES or offsets[0] > offsets[1]:
         raise FileError(f"{where}: the header has no usable shape or place.")
-    return kind, tuple(shape), offsets[0], offsets[1]
+    return kind, shape, offsets[0], offsets[1]
 
 
-def _sizes(value: Any) -> bool:
-    return isinstance(value, list) and all(
-        isinstance(size, int) and not isinstance(size, bool) and 0 <= size < 2**63 for size in value
-    )
+def _sizes(value: Any) -> tuple[int, ...] | None:
+    """A list of whole numbers from the header, or None."""
+    if not isinstance(value, list) or not all(type(size) is int and 0 <= size < 2**63 for size in value):
+        return None
+    return tuple(value)

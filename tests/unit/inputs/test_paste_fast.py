@@ -8,13 +8,13 @@ import time
 import numpy as np
 import pytest
 
-from attention_lab.inputs import paste
-from attention_lab.inputs.fast import read_plain
 from attention_lab.inputs.paste import Parsed, PasteError, format_matrix, parse_matrix
+from attention_lab.inputs.text import fast as fast_reader
+from attention_lab.inputs.text.fast import read_plain
 
 
 def both(text: str, monkeypatch: pytest.MonkeyPatch) -> tuple[Parsed | None, Parsed | PasteError]:
-    monkeypatch.setattr(paste, "SHORTEST", 10**12)
+    monkeypatch.setattr(fast_reader, "SHORTEST", 10**12)
     try:
         general: Parsed | PasteError = parse_matrix(text)
     except PasteError as error:
@@ -97,7 +97,9 @@ def test_a_million_numbers() -> None:
     text = format_matrix(matrix)
     begin = time.perf_counter()
     parsed = parse_matrix(text)
-    assert time.perf_counter() - begin < 30  # about 2 s alone on a desktop machine; shared machines are slower
+    assert (
+        time.perf_counter() - begin < 30
+    )  # about 2 s alone on a desktop machine; shared machines are slower
     np.testing.assert_array_equal(parsed.values, matrix)
 
 

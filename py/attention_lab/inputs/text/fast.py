@@ -11,9 +11,9 @@ import re
 import numpy as np
 from numpy.typing import NDArray
 
-from attention_lab.inputs.digits import fixed_decimals, resolutions
-from attention_lab.inputs.literals import DECIMAL, INTEGER, PADDED, POWER, POWER_PADDED, read_number
-from attention_lab.inputs.parsed import MAX_AXES, MAX_ENTRIES, Parsed, PasteError, error_at
+from attention_lab.inputs.text.digits import fixed_decimals, resolutions
+from attention_lab.inputs.text.literals import DECIMAL, INTEGER, PADDED, POWER, POWER_PADDED, read_number
+from attention_lab.inputs.text.parsed import MAX_AXES, MAX_ENTRIES, Parsed, PasteError, error_at
 
 SHORTEST = 20_000  # characters below which the general readers are quick enough
 
@@ -325,7 +325,9 @@ class _Scan:
         whole = (last >= 0) & (fraction == 0)
         padded = (fraction >= 2) & (chars[mantissa - 1] == 48)
         plain = np.where(padded, PADDED, DECIMAL)
-        kinds = np.where(whole, INTEGER, np.where(mantissa < ends, np.where(padded, POWER_PADDED, POWER), plain))
+        kinds = np.where(
+            whole, INTEGER, np.where(mantissa < ends, np.where(padded, POWER_PADDED, POWER), plain)
+        )
 
         first = starts + ((chars[starts] == 45) | (chars[starts] == 43))
         active = np.flatnonzero(first < mantissa)

@@ -13,7 +13,10 @@ _SPACES = (
     "\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000\v\f"
 )
 _GROUP_SPACES = "\u00a0\u202f\u2007\u2009"
-_INVISIBLE = "\ufeff\u200b\u200c\u200d\u200e\u200f\u2060\u2066\u2067\u2068\u2069\u202a\u202b\u202c\u202d\u202e\u00ad\ufe0e\ufe0f"
+_INVISIBLE = (
+    "\ufeff\u200b\u200c\u200d\u200e\u200f\u2060\u2066\u2067\u2068\u2069"
+    "\u202a\u202b\u202c\u202d\u202e\u00ad\ufe0e\ufe0f"
+)
 _BRACKET_PIECES = "⎡⎢⎣⎤⎥⎦⎛⎜⎝⎞⎟⎠⎧⎨⎩⎫⎬⎭"
 _VISIBLE: dict[str, str] = {  # replaced and worth a warning
     **dict.fromkeys(_MINUS, "-"),
@@ -54,8 +57,8 @@ _QUIET: dict[str, str] = {
     "\u2028": "\n",
     "\u2029": "\n",
 }
-_REPLACED: dict[str, str] = _VISIBLE | _QUIET | dict.fromkeys(_INVISIBLE, "")
-_TABLE = str.maketrans(_REPLACED)
+_REPLACED = _VISIBLE | _QUIET | dict.fromkeys(_INVISIBLE, "")
+_TABLE = {ord(character): plain for character, plain in _REPLACED.items()}
 _VISIBLE_PATTERN = re.compile("[" + "".join(map(re.escape, _VISIBLE)) + "]")
 _OTHER_DIGIT = re.compile(r"(?![0-9])\d")
 _GROUPED_BY_SPACE = re.compile(rf"(?<=\d)[{_GROUP_SPACES}](?=\d\d\d(?!\d))")
@@ -101,7 +104,7 @@ def clean_characters(text: str) -> tuple[str, list[str]]:
     if other:
         import unicodedata
 
-        text = text.translate(str.maketrans({digit: str(unicodedata.digit(digit)) for digit in other}))
+        text = text.translate({ord(digit): str(unicodedata.digit(digit)) for digit in other})
         found += other
     if found:
         warnings.append(f"read as their plain forms: {' '.join(found[:8])}")

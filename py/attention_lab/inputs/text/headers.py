@@ -5,9 +5,10 @@ Each is left out only on evidence, and said. A row of numbers is never dropped f
 
 from __future__ import annotations
 
-from attention_lab.inputs.cells import ELIDED_HINT, Cell, is_numeric, number_at
-from attention_lab.inputs.literals import is_elision, is_missing
-from attention_lab.inputs.parsed import EMPTY_MESSAGE, PasteError, error_at, shorten
+from attention_lab.inputs.text.cells import ELIDED_HINT, Cell, is_numeric, number_at
+from attention_lab.inputs.text.literals import is_elision, is_missing
+from attention_lab.inputs.text.parsed import EMPTY_MESSAGE, PasteError, error_at, shorten
+
 
 def trim(text: str, rows: list[list[Cell]], warnings: list[str], *, marked: bool) -> list[list[Cell]]:
     """Leave out header rows, an index column, row labels, empty outer columns and a footer.
@@ -125,18 +126,13 @@ def _drop_empty_columns(
     rows: list[list[Cell]], header: list[Cell] | None
 ) -> tuple[list[list[Cell]], list[Cell] | None]:
     """Without outer columns that are empty in every row: tabs used as indentation or at line ends."""
-    while len(rows[0]) > 1 and all(len(row) > 1 and row[-1].text == "" for row in rows):
-        if header is not None and len(header) == len(rows[0]):
-            if header[-1].text:
-                break
-            header = header[:-1]
-        rows = [row[:-1] for row in rows]
-    while len(rows[0]) > 1 and all(len(row) > 1 and row[0].text == "" for row in rows):
-        if header is not None and len(header) == len(rows[0]):
-            if header[0].text:
-                break
-            header = header[1:]
-        rows = [row[1:] for row in rows]
+    same = header is not None and len(header) == len(rows[0])
+    outer = [*rows, header] if same and header is not None else rows
+    right = min(_empty_cells(row[::-1]) for row in outer)
+    left = min(_empty_cells(row) for row in outer)
+    if left or right:
+        rows = [row[left : len(row) - right] for row in rows]
+        header = header[left : len(header) - right] if same and header is not None else header
     # A separator after the last entry of some rows only is an ending, unless the row needs it.
     width = max(len(row) - (row[-1].text == "") for row in rows)
     rows = [row[:-1] if row[-1].text == "" and len(row) == width + 1 else row for row in rows]
@@ -161,3 +157,8 @@ def _refuse_words(text: str, rows: list[list[Cell]]) -> None:
     cell = rows[0][0]
     what = shorten(text[cell.position : cell.position + 60].split("\n")[0])
     raise error_at(text, cell.position, "NOT_A_MATRIX", f"numbers in rows were expected, {what} came.")
+
+
+def _empty_cells(row: list[Cell]) -> int:
+    """How many empty cells a row begins with; its last cell is never counted."""
+    return next((number for number, cell in enumerate(row) if cell.text), len(row)) if len(row) > 1 else 0

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from attention_lab.inputs.literals import DECIMAL, INTEGER, PADDED, POWER, POWER_PADDED
+from attention_lab.inputs.text.literals import DECIMAL, INTEGER, PADDED, POWER, POWER_PADDED
 
 # Significant digits that the shortest unambiguous print of float16 and float32 can need, and the relative
 # half-spacing of the format.
@@ -60,7 +60,8 @@ def _from_digits(magnitude: Floats, most: int) -> Floats:
     """Half-width of entries printed with at most `most` significant digits, trailing zeros dropped."""
     if most >= _ROUND_TRIP_DIGITS:
         return np.asarray(np.spacing(magnitude) / 2)
-    logarithm = np.log10(magnitude, where=magnitude > 0, out=np.full(magnitude.shape, -400.0))
+    usable = (magnitude > 0) & np.isfinite(magnitude)
+    logarithm = np.log10(magnitude, where=usable, out=np.full(magnitude.shape, -400.0))
     half = _half_unit(np.floor(logarithm).astype(np.int64) - most + 1)
     for needed, relative in _FORMATS:
         if most <= needed:

@@ -8,29 +8,37 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from attention_lab.inputs.cells import Cell, Layout, assemble, from_rows
-from attention_lab.inputs.commas import read_table
-from attention_lab.inputs.headers import trim
-from attention_lab.inputs.literals import read_number
-from attention_lab.inputs.parsed import Parsed, error_at
-from attention_lab.inputs.table import Line, by_space, split_lines
+from attention_lab.inputs.text.cells import Cell, Layout, assemble, from_rows
+from attention_lab.inputs.text.commas import read_table
+from attention_lab.inputs.text.headers import trim
+from attention_lab.inputs.text.literals import read_number
+from attention_lab.inputs.text.parsed import Parsed, error_at
+from attention_lab.inputs.text.table import Line, by_space, split_lines
 
-_COLUMNS = re.compile(r"\s*Columns?\s+\d+(?:\s*(?:through|to|and|-|:)\s*\d+)?\s*:?\s*", re.IGNORECASE)
-_FACTOR = re.compile(r"\s*(\d[\d.]*(?:[eE][+-]?\d+)?)\s*\*\s*")
+# All patterns but the last two see a line with its spaces reduced to one, so that none can backtrack far.
+_COLUMNS = re.compile(r"Columns? \d+(?: ?(?:through|to|and|-|:) ?\d+)? ?:?", re.IGNORECASE)
+_FACTOR = re.compile(r"(\d[\d.]*(?:[eE][+-]?\d+)?) ?\*")
 _PAGE = re.compile(
-    r"\s*(?:[A-Za-z_]\w*)?\s*(?:\(\s*:\s*,\s*:\s*((?:,\s*\d+\s*)+)\)|\[\s*:\s*,\s*:\s*((?:,\s*\d+\s*)+)\])\s*=\s*"
-    r"|\s*\(((?:\s*\d+\s*,)+)\s*\.\s*,\s*\.\s*\)\s*=\s*|\s*, , (\d+(?:, \d+)*)\s*"
+    r"(?:[A-Za-z_]\w{0,60} ?)?(?:\( ?: ?, ?: ?(?:, ?\d{1,6} ?){1,8}\)|\[ ?: ?, ?: ?(?:, ?\d{1,6} ?){1,8}\]) ?="
+    r"|\((?: ?\d{1,6} ?,){1,8} ?\. ?, ?\. ?\) ?=|, , \d{1,6}(?:, \d{1,6}){0,8}"
 )
-_NAME = re.compile(r"\s*([A-Za-z_][\w.]*)\s*(?:=|:)\s*")
-_JULIA = re.compile(r"\s*(?:\d+(?:×\d+)+|\d+-element)\s[^:]*:\s*")
+_NAME = re.compile(r"([A-Za-z_][\w.]{0,60}) ?[=:]|\$([\w.]{1,60})")
+# Julia's "2×2 Matrix{Float64}:" and MATLAB's "2×2 single matrix".
+_SIZE = re.compile(
+    r"(?:\d{1,9}(?:×\d{1,9}){1,8}|\d{1,9}-element) [^:]*:"
+    r"|\d{1,9}(?:[×x]\d{1,9}){1,8} (?:\w+ )?(?:matrix|array|vector|row vector|column vector)"
+)
 _FOOTER = re.compile(
-    r"\s*\[(?:torch\.)?\w*Tensor of (?:size|dimension)[^\]]*\]\s*|\s*\[\d+ rows x \d+ columns\]\s*"
-    r"|\s*(?:Name: [^,]*, )?(?:Length: \d+, )?dtype: \w+\s*|\s*shape: \(\d+(?:, \d+)*\)\s*"
+    r"\[(?:torch\.)?\w*Tensor of (?:size|dimension)[^\]]*\]|\[\d+ rows x \d+ columns\]"
+    r"|(?:Name: [^,]*, )?(?:Length: \d+, )?dtype: \w+|shape: \(\d+(?:, \d+)*\)"
 )
-_R_HEADER = re.compile(r"\s+\[,\d+\](?:\s+\[,\d+\])*\s*")
+_R_HEADER = re.compile(r"\[,\d{1,6}\]")
 _R_ROW = re.compile(r"\s*\[\d+,\](?=\s)")
 _R_VECTOR = re.compile(r"\s*\[\d+\](?=\s+[-+.\dTFNI])")
-_PANDAS_WRAP = re.compile(r".*\s\\\s*")
+_LONGEST_MARK = 300
+
+
+MAX_PARTS = 64
 
 
 @dataclass
@@ -94,37 +102,51 @@ def read_display(text: str) -> Parsed | None:
 
 def _only(text: str, lines: list[Line]) -> str:
     """The text with everything but these lines blanked out, so that places stay right."""
-    result = ["\n" if c == "\n" else " " for c in text] if len(text) < 4096 else None
-    if result is None:
-        blank = re.sub(r"[^\n]+", lambda m: " " * len(m[0]), text)
-        result = list(blank)
+    result = list(re.sub(r"[^\n]+", lambda m: " " * len(m[0]), text))
     for line, start in lines:
         result[start : start + len(line)] = line
     return "".join(result)
 
 
-def split_named(text: str) -> list[tuple[str, str]]:
-    """Parts that begin with a line such as "Q =" or "K:", each with the rest of the text blanked out.
+def split_named(text: str) -> list[tuple[str, str, int]]:
+    """Parts that begin with a line such as "Q =" or "K:": name, the text with all else blanked out, and place.
 
     `"Q =\\n1 2\\nK =\\n3 4"` → two parts named Q and K; a text without such lines is one part named "".
     """
     marks: list[tuple[str, int, int]] = []
     for line, start in split_lines(text):
-        match = _NAME.fullmatch(line)
-        if match and not _COLUMNS.fullmatch(line):
-            marks.append((match[1], start, start + len(line)))
+        match = _NAME.fullmatch(_short(line))
+        if match:
+            marks.append((match[1] or match[2], start, start + len(line)))
     if not marks:
-        return [("", text)]
-    parts: list[tuple[str, str]] = []
-    head = text[: marks[0][1]]
-    if head.strip() and any(c.isdigit() for c in head):
-        parts.append(("", head))
-    for index, (name, _, begin) in enumerate(marks):
-        stop = marks[index + 1][1] if index + 1 < len(marks) else len(text)
-        body = text[begin:stop]
-        if body.strip():
-            parts.append((name, re.sub(r"[^\n]", " ", text[:begin]) + body))
-    return parts
+        return [("", text, 0)]
+    bounds = [
+        ("", 0, marks[0][1]),
+        *(
+            (name, begin, marks[i + 1][1] if i + 1 < len(marks) else len(text))
+            for i, (name, _, begin) in enumerate(marks)
+        ),
+    ]
+    filled = [bound for bound in bounds if any(c.isdigit() for c in text[bound[1] : bound[2]])]
+    if len(filled) > MAX_PARTS:
+        raise error_at(
+            text,
+            filled[1][1],
+            "SEVERAL_MATRICES",
+            f"at most {MAX_PARTS} matrices are told apart, {len(filled)} came.",
+        )
+    if not filled:
+        return [("", text, 0)]
+    return [
+        (name, re.sub(r"[^\n]", " ", text[:begin]) + text[begin:end], begin) for name, begin, end in filled
+    ]
+
+
+def _short(line: str) -> str:
+    """A line with single spaces, or "" if it is too long to be a mark."""
+    bare = line.strip()
+    short = " ".join(bare.split()) if len(bare) < 4 * _LONGEST_MARK else ""
+    return short if len(short) <= _LONGEST_MARK else ""
 
 
 def _take_apart(text: str) -> Display:
@@ -134,25 +156,26 @@ def _take_apart(text: str) -> Display:
     for line, start in split_lines(text):
         page = display.pages[-1]
         block = page[-1]
-        if _COLUMNS.fullmatch(line):
+        short = _short(line)
+        if _COLUMNS.fullmatch(short):
             display.special = True
             page.append(Block(factor=block.factor))
-        elif match := _FACTOR.fullmatch(line):
+        elif match := _FACTOR.fullmatch(short):
             display.special = True
             number = read_number(match[1])
             block.factor = number.value if number else 1.0
-        elif _PAGE.fullmatch(line):
+        elif _PAGE.fullmatch(short):
             display.special = True
             display.pages.append([Block()])
-        elif _R_HEADER.fullmatch(line):
+        elif line.lstrip().startswith("[,") and all(map(_R_HEADER.fullmatch, line.split())):
             display.special = True
             page.append(Block(factor=block.factor))
-        elif _JULIA.fullmatch(line):
+        elif _SIZE.fullmatch(short):
             display.special = True
-            display.boolean = "Bool" in line or "BitMatrix" in line or "BitVector" in line
-        elif _FOOTER.fullmatch(line):
+            display.boolean = any(word in short for word in ("Bool", "BitMatrix", "BitVector", "logical"))
+        elif _FOOTER.fullmatch(short):
             display.special = True
-        elif _PANDAS_WRAP.fullmatch(line):
+        elif line.rstrip().endswith((" \\", "\t\\")):
             display.special = wrapped = True
             page.append(Block([(line.rstrip()[:-1], start)], block.factor))
         elif wrapped and "\n" in text[end + 1 : start]:  # a blank line begins the next block of columns

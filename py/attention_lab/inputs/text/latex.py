@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 
-from attention_lab.inputs.cells import ELIDED_HINT, Cell, assemble, from_rows
-from attention_lab.inputs.parsed import EMPTY_MESSAGE, Parsed, PasteError, error_at
-from attention_lab.inputs.table import by_mark
+from attention_lab.inputs.text.cells import ELIDED_HINT, Cell
+from attention_lab.inputs.text.commas import read_cells
+from attention_lab.inputs.text.parsed import EMPTY_MESSAGE, Parsed, PasteError, error_at
+from attention_lab.inputs.text.table import by_mark
 
 _BEGIN = re.compile(r"\\begin\{([A-Za-z*]+)\}(?:\[[^\]\n]{0,20}\])?(?:\{[^{}\n]{0,200}\})?|\\[pb]?matrix\{")
 _DOTS = re.compile(r"\\[cvdl]?dots\b|\\dots[a-z]?\b|\\iddots\b")
@@ -32,8 +33,8 @@ def looks_like_latex(text: str) -> bool:
     return "\\begin{" in text or "matrix{" in text or ("\\\\" in text and "&" in text)
 
 
-def read_latex(text: str) -> list[tuple[str, Parsed]]:
-    """Every matrix in the text as ("", Parsed). Raises PasteError."""
+def read_latex(text: str) -> list[tuple[Parsed, int]]:
+    """Every matrix in the text and where it begins. Raises PasteError."""
     found = [(match.start(), match.end()) for match in _BEGIN.finditer(text) if _is_matrix(match)]
     if not found:
         if "\\begin{" in text:
@@ -43,14 +44,15 @@ def read_latex(text: str) -> list[tuple[str, Parsed]]:
                 "NOT_A_MATRIX",
                 "a matrix environment such as bmatrix was expected.",
             )
-        return [("", _body(text, 0, len(text)))]
+        return [(_body(text, 0, len(text)), 0)]
     results = []
-    for start, begin in found:
+    limits = [start for start, _ in found[1:]] + [len(text)]
+    for (start, begin), limit in zip(found, limits, strict=True):
         plain = not text.startswith("\\begin", start)
-        end = text.find("}" if plain else "\\end{", begin) if not plain else _closing(text, begin)
+        end = _closing(text, begin, limit) if plain else text.find("\\end{", begin, limit)
         if end < 0:
             raise error_at(text, start, "UNBALANCED", "this matrix is never closed.")
-        results.append(("", _body(text, begin, end)))
+        results.append((_body(text, begin, end), start))
     return results
 
 
@@ -63,9 +65,9 @@ def _is_matrix(match: re.Match[str]) -> bool:
     )
 
 
-def _closing(text: str, begin: int) -> int:
+def _closing(text: str, begin: int, limit: int) -> int:
     depth = 1
-    for position in range(begin, len(text)):
+    for position in range(begin, limit):
         if text[position] == "{":
             depth += 1
         elif text[position] == "}":
@@ -98,7 +100,7 @@ def _body(text: str, begin: int, end: int) -> Parsed:
     if not rows:
         raise PasteError(EMPTY_MESSAGE, code="EMPTY")
     warnings = ["decimal comma detected"] if decimal_comma else []
-    return assemble(text, from_rows(text, rows, warnings))
+    return read_cells(text, rows, warnings)
 
 
 def _tidy(cell: Cell) -> Cell:

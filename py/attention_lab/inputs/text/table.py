@@ -8,12 +8,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from attention_lab.inputs.cells import Cell
+from attention_lab.inputs.text.cells import Cell
 
 Line = tuple[str, int]  # a line's text and the position of its first character
 Splitter = Callable[[Line], list[Cell]]
 
-_RULE = re.compile(r"[\s|+=:.-]*(?:--|==|\+-|-\+|:-|-:)[\s|+=:.-]*")
+_RULE_CHARACTERS = set(" \t|+=:.-")
+_RULE_MARKS = ("--", "==", "+-", "-+", ":-", "-:")
 _LABEL = re.compile(r"[ \t]*[A-Za-z_][\w.]{0,40}[ \t]{0,8}(?::=|<-|=|:)(?=[ \t]*[-+.\d])")
 _NOT_SPACE = re.compile(r"\S+")
 _QUOTED = re.compile(r'"((?:[^"]|"")*)"')
@@ -41,10 +42,8 @@ def by_mark(mark: str) -> Splitter:
 
     def split(line: Line) -> list[Cell]:
         text, start = line
-        if '"' in text:  # hide separators inside quotes
-            hidden = _QUOTED.sub(lambda m: m[0].replace(mark, "\0"), text)
-        else:
-            hidden = text
+        # Separators inside quotes are hidden while the line is cut.
+        hidden = _QUOTED.sub(lambda m: m[0].replace(mark, "\0"), text) if '"' in text else text
         cells: list[Cell] = []
         position = 0
         for piece in hidden.split(mark):
@@ -68,7 +67,11 @@ def _unquote(text: str) -> str:
 
 def drop_rules(lines: list[Line]) -> list[Line]:
     """Without lines that only draw: |---|---|, +----+, =====."""
-    return [line for line in lines if not _RULE.fullmatch(line[0]) or _only_missing(line[0])]
+    return [line for line in lines if not _is_rule(line[0]) or _only_missing(line[0])]
+
+
+def _is_rule(text: str) -> bool:
+    return _RULE_CHARACTERS.issuperset(text) and any(mark in text for mark in _RULE_MARKS)
 
 
 def _only_missing(text: str) -> bool:
@@ -79,7 +82,11 @@ def _only_missing(text: str) -> bool:
 
 def drop_labels(lines: list[Line]) -> list[Line]:
     """Blank out "Q =" and "row 1:" before numbers: `Q = 1 0` → `    1 0`."""
-    return [(_LABEL.sub(lambda m: " " * len(m[0]), text, count=1), start) for text, start in lines]
+    found = [_LABEL.match(text) for text, _ in lines]
+    return [
+        (" " * match.end() + text[match.end() :], start) if match else (text, start)
+        for match, (text, start) in zip(found, lines, strict=True)
+    ]
 
 
 def pipe_cells(line: Line) -> list[Cell]:

@@ -39,14 +39,14 @@ class LiteralError(Exception):
 
 
 _DECIMAL = re.compile(
-    r"([+-]?)(\d*)(\.?)(\d*)"
+    r"([+-]?)(\d*)(?:\.(\d*))?"
     r"(?:[eEdDqQ]([+-]?\d+)|\*\^([+-]?\d+))?"
     r"(`[\d.]*)?"  # Mathematica's precision mark
     r"(%|_?(?:f(?:16|32|64)|[iu](?:8|16|32|64|size))|[fFlLmM]|[uU][lL]{0,2}|[lL][uU]|f[+-]?\d{1,3})?",
     re.ASCII,
 )
 _FRACTION = re.compile(r"([+-]?)(\d{1,400})//?([+-]?)(\d{1,400})", re.ASCII)
-_HEX = re.compile(r"[+-]?0[xX][0-9a-fA-F]*\.?[0-9a-fA-F]*(?:[pP][+-]?\d{1,6})?", re.ASCII)
+_HEX = re.compile(r"[+-]?0[xX][0-9a-fA-F]*(?:\.[0-9a-fA-F]*)?(?:[pP][+-]?\d{1,6})?", re.ASCII)
 _APOSTROPHES = re.compile(r"[+-]?\d{1,3}(?:'\d{3})+(?![\d'])", re.ASCII)
 _JULIA_EXPONENT = re.compile(r"f([+-]?\d{1,3})", re.ASCII)
 
@@ -97,7 +97,7 @@ def read_number(text: str) -> Number | None:
 
 
 def _decimal(match: re.Match[str]) -> Number | None:
-    sign, whole, _, fraction, exponent, mathematica, _, suffix = match.groups()
+    sign, whole, fraction, exponent, mathematica, _, suffix = match.groups(default="")
     if not whole and not fraction:
         return None
     shift = int((exponent or mathematica or "0")[:8])
@@ -186,7 +186,11 @@ def _word(text: str) -> Number | None:
         return Number(sign * math.inf, EXACT, 0, 0, 0.0)
     if lowered and lowered[-1] in _VULGAR:
         return _vulgar(lowered, sign)
-    if lowered[:1].isdigit() and (lowered[-1] in "ji" or lowered.endswith("im")) and not lowered[:-2].isalpha():
+    if (
+        lowered[:1].isdigit()
+        and (lowered[-1] in "ji" or lowered.endswith("im"))
+        and not lowered[:-2].isalpha()
+    ):
         raise LiteralError("NOT_A_NUMBER", "is complex; attention is computed on real numbers")
     return None
 

@@ -6,15 +6,21 @@ Turns them into arrays and says which one is at fault. It does not decide how a 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from attention_lab.inputs.digits import fixed_decimals, resolutions
-from attention_lab.inputs.literals import BOOLEAN, LiteralError, Number, is_elision, is_missing, read_number
-from attention_lab.inputs.parsed import MAX_ENTRIES, Parsed, PasteError, error_at, shorten
+from attention_lab.inputs.text.digits import fixed_decimals, resolutions
+from attention_lab.inputs.text.literals import (
+    BOOLEAN,
+    LiteralError,
+    Number,
+    is_elision,
+    is_missing,
+    read_number,
+)
+from attention_lab.inputs.text.parsed import MAX_ENTRIES, Parsed, PasteError, error_at, shorten
 
 
 class Cell(NamedTuple):
@@ -29,8 +35,9 @@ class Cell(NamedTuple):
 class Layout:
     """Entries in row-major order and their shape, with what is known about the printer.
 
-    factor: a display factor such as MATLAB's 1.0e+03 *. fixed: the printer writes one number of decimals
-    and that limits the comparison (a PyTorch print). boolean: 1 and 0 stand for True and False.
+    factors: a display factor for each entry, such as MATLAB's 1.0e+03 *. fixed: the printer writes one
+    number of decimals, which limits a comparison (PyTorch). boolean: 1 and 0 stand for True and False.
+    alternative: another shape that the same text allows, with its label.
     """
 
     cells: list[Cell]
@@ -39,6 +46,7 @@ class Layout:
     factors: list[float] | None = None
     fixed: bool = False
     boolean: bool = False
+    alternative: tuple[str, Layout] | None = None
 
 
 ELIDED_HINT = (
@@ -112,7 +120,16 @@ def assemble(text: str, layout: Layout) -> Parsed:
         values, half = values * factors, half * np.abs(factors)
         shown = ", ".join(f"{f:g}" for f in dict.fromkeys(layout.factors) if f != 1.0)
         warnings.append(f"multiplied by the display factor {shown}")
-    return Parsed(values.reshape(layout.shape), half.reshape(layout.shape), tuple(dict.fromkeys(warnings)))
+    parsed = Parsed(values.reshape(layout.shape), half.reshape(layout.shape), tuple(dict.fromkeys(warnings)))
+    if layout.alternative is None:
+        return parsed
+    label, other = layout.alternative
+    return replace(
+        parsed,
+        alternatives=(
+            (label, Parsed(values.reshape(other.shape), half.reshape(other.shape), tuple(other.warnings))),
+        ),
+    )
 
 
 def too_large(entries: int) -> str:

@@ -10,10 +10,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from attention_lab.inputs.cells import Cell, assemble, from_rows, is_numeric
-from attention_lab.inputs.headers import trim
-from attention_lab.inputs.parsed import EMPTY_MESSAGE, Parsed, PasteError, error_at
-from attention_lab.inputs.table import (
+from attention_lab.inputs.text.cells import Cell, assemble, from_rows, is_numeric
+from attention_lab.inputs.text.headers import trim
+from attention_lab.inputs.text.parsed import EMPTY_MESSAGE, Parsed, PasteError, error_at
+from attention_lab.inputs.text.table import (
     Line,
     by_mark,
     by_space,
@@ -31,7 +31,7 @@ _DECIMAL_CELL = re.compile(r"[+-]?(?:\d{1,3}(?:[._']\d{3})+|[\d_']*),\d+(?:[eE][
 _DOTTED_GROUPS = re.compile(r"[+-]?\d{1,3}(?:\.\d{3}){2,}", re.ASCII)
 _THOUSANDS_CELL = re.compile(r"[+-]?[1-9]\d{0,2}(?:,\d{3})+(?:\.\d*)?(?:[eE][+-]?\d+)?%?", re.ASCII)
 _LEADING_ZERO = re.compile(r"(?<=\d),0\d")
-_LOOSE_COMMA = re.compile(r",[ ]+|[ ]+,[ ]*")
+_LOOSE_COMMA = re.compile(r", | ,")
 _GAP = re.compile(r"[^\s,][ ]+[^\s,]")
 _NUMBER_GAP = re.compile(r"[\d.] +[-+.]?\d")
 _ONE_PAIR = re.compile(r"\s*[-+]?\d+,\d\d+\s*")
@@ -58,6 +58,13 @@ def read_table(text: str) -> Parsed:
     return _finish(text, [by_space(line) for line in lines], [], marked=False)
 
 
+def read_cells(text: str, rows: list[list[Cell]], warnings: list[str]) -> Parsed:
+    """Rows that another reader cut into cells; commas inside a cell are decimal or group thousands."""
+    if any("," in cell.text for row in rows for cell in row):
+        return _settle(text, {DECIMAL: rows, THOUSANDS: rows}, marked=True)
+    return _finish(text, rows, warnings, marked=True)
+
+
 def _finish(text: str, rows: list[list[Cell]], warnings: list[str], *, marked: bool) -> Parsed:
     rows = trim(text, rows, warnings, marked=marked)
     return assemble(text, from_rows(text, rows, warnings))
@@ -69,10 +76,7 @@ def _marked_cells(text: str, lines: list[Line], mark: str) -> Parsed:
     rows = [split(line) for line in lines]
     if mark == "\t" and any(_NUMBER_GAP.search(cell.text) for row in rows for cell in row):
         rows = [by_space(line) for line in lines]  # tabs and spaces mixed
-    if not any("," in cell.text for row in rows for cell in row):
-        return _finish(text, rows, [], marked=True)
-    rows = [[_without_end_comma(cell) for cell in row] for row in rows]
-    return _settle(text, {DECIMAL: rows, THOUSANDS: rows}, marked=True)
+    return read_cells(text, [[_without_end_comma(cell) for cell in row] for row in rows], [])
 
 
 def _without_end_comma(cell: Cell) -> Cell:
@@ -125,10 +129,7 @@ def _rows_of_pieces(text: str, pieces: list[Line]) -> Parsed:
 
 
 def _without_last(line: Line, mark: str) -> Line:
-    bare = line[0].rstrip()
-    while bare.endswith(mark):
-        bare = bare[:-1].rstrip()
-    return bare, line[1]
+    return line[0].rstrip(mark + " \t"), line[1]
 
 
 def _with_commas(text: str, lines: list[Line]) -> Parsed:

@@ -1,0 +1,150 @@
+"""Arrays with names or a shape beside them: JSON objects, pandas' dictionaries and records, R's matrix().
+
+Lists inside are read by the function given; this file arranges what it returns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+
+from attention_lab.inputs.text.brackets import Group
+from attention_lab.inputs.text.cells import Cell, Layout
+from attention_lab.inputs.text.groups import Found, holds_numbers
+from attention_lab.inputs.text.parsed import MAX_AXES, error_at
+from attention_lab.inputs.text.vocabulary import DATA, METADATA
+
+Reader = Callable[[str, Group, str], list[Found]]
+
+
+def read_object(text: str, group: Group, name: str, read: Reader) -> list[Found]:
+    """{"q": […], "k": […]}, {"shape": […], "data": […]}, and pandas' dictionaries of columns."""
+    entries = {key.lower(): item for key, item in zip(group.keys, group.items, strict=True) if key}
+    shape = _first(entries, ("shape", "dims", "dim", "size"))
+    data = _first(entries, ("data", "values", "array", "buffer", "_data"))
+    if data is not None and holds_numbers(data):
+        found = read(text, data, name)
+        if shape is not None and len(found) == 1:
+            return [_reshaped(text, found[0], shape)]
+        return found
+    columns = _columns(group)
+    if columns is not None:
+        return [Found(name, columns, group.position)]
+    found = []
+    for key, item in zip(group.keys, group.items, strict=True):
+        if not isinstance(item, Group) or not holds_numbers(item):
+            continue
+        if key.lower() in METADATA and not item.groups():
+            continue
+        found += read(text, item, name if not key or key.lower() in DATA else key)
+    if not found:
+        raise error_at(
+            text, group.position, "NOT_A_MATRIX", "lists of numbers were expected in this object, none came."
+        )
+    return found
+
+
+def _first(entries: dict[str, Group | Cell], keys: tuple[str, ...]) -> Group | None:
+    for key in keys:
+        item = entries.get(key)
+        if isinstance(item, Group):
+            return item
+    return None
+
+
+def _columns(group: Group) -> Layout | None:
+    """{"a": {"0": 1, "1": 2}, "b": {…}}: columns that hold their rows by key."""
+    columns = group.groups()
+    if not columns or len(columns) != len(group.items) or not all(_is_mapping(column) for column in columns):
+        return None
+    keys = columns[0].keys
+    if any(column.keys != keys for column in columns) or any(key.lower() in DATA for key in keys):
+        return None
+    cells = [column.items[row] for row in range(len(keys)) for column in columns]
+    layout = Layout([cell for cell in cells if isinstance(cell, Cell)], (len(keys), len(columns)))
+    layout.warnings.append("read column by column, as pandas writes it")
+    return layout
+
+
+def _is_mapping(group: Group) -> bool:
+    return bool(group.items) and all(group.keys) and all(isinstance(item, Cell) for item in group.items)
+
+
+def are_records(group: Group) -> bool:
+    """[{"a": 1, "b": 2}, …]."""
+    return bool(group.items) and all(
+        isinstance(item, Group) and item.bracket == "{" and any(item.keys) for item in group.items
+    )
+
+
+def read_records(text: str, group: Group, name: str) -> Found:
+    """One row per record; every record needs the same keys."""
+    records = group.groups()
+    keys = records[0].keys
+    cells: list[Cell] = []
+    for number, record in enumerate(records):
+        if record.keys != keys or not _is_mapping(record):
+            raise error_at(
+                text,
+                record.position,
+                "RAGGED",
+                f"every record needs the same keys: record {number + 1} differs from the first.",
+            )
+        cells += [item for item in record.items if isinstance(item, Cell)]
+    return Found(name, Layout(cells, (len(records), len(keys))), group.position)
+
+
+def _sizes(items: list[Group | Cell]) -> list[int]:
+    """Whole numbers among the items; R writes 2 as 2L."""
+    texts = [item.text.rstrip("L") for item in items if isinstance(item, Cell)]
+    return [int(text) for text in texts if text.isdecimal() and len(text) < 9]
+
+
+def _reshaped(text: str, found: Found, shape: Group) -> Found:
+    sizes = _sizes(shape.items)
+    total = prod(sizes)
+    if len(sizes) != len(shape.items) or total != len(found.layout.cells) or not 0 < len(sizes) <= MAX_AXES:
+        spelled = "×".join(map(str, sizes)) or "()"
+        raise error_at(
+            text,
+            shape.position,
+            "RAGGED",
+            f"the shape {spelled} needs {total} entries, {len(found.layout.cells)} came.",
+        )
+    found.flat = len(sizes) == 1
+    found.layout.shape = tuple(sizes) if len(sizes) > 1 else (1, sizes[0])
+    return found
+
+
+def has_sizes(options: dict[str, Group | Cell]) -> bool:
+    """True for the arguments of R's matrix() and structure()."""
+    return bool({"nrow", "ncol", "dim", "byrow"} & options.keys())
+
+
+def column_major(text: str, found: Found, options: dict[str, Group | Cell]) -> Found:
+    """R's matrix(c(…), nrow = 2): columns are filled first unless byrow = TRUE."""
+    cells = found.layout.cells
+    dim = options.get("dim")
+    if isinstance(dim, Group):
+        sizes = _sizes(dim.items)
+    else:
+        given = [_sizes([options[key]]) if key in options else [] for key in ("nrow", "ncol")]
+        sizes = [size[0] if size else 0 for size in given]
+    if len(sizes) != 2:
+        raise error_at(text, found.position, "NOT_A_MATRIX", f"two sizes were expected, {len(sizes)} came.")
+    rows, columns = sizes
+    rows = rows or (len(cells) // columns if columns else len(cells))
+    columns = columns or (len(cells) // rows if rows else 0)
+    if rows * columns != len(cells):
+        raise error_at(
+            text,
+            found.position,
+            "RAGGED",
+            f"{rows}×{columns} needs {rows * columns} entries, {len(cells)} came.",
+        )
+    byrow = options.get("byrow")
+    if not (isinstance(byrow, Cell) and byrow.text.upper() in ("TRUE", "T")):
+        cells = [cells[c * rows + r] for r in range(rows) for c in range(columns)]
+        found.layout.warnings.append("filled column by column, as R does")
+    found.layout.cells, found.layout.shape, found.flat = cells, (rows, columns), False
+    return found
