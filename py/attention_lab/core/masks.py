@@ -54,9 +54,10 @@ def rules(
     """
     n, m = shape[-2:]
     shift = offset(options, n, m)
-    keys, last = np.arange(m), np.arange(n)[:, None] + shift
+    # 64 bits: NumPy's own integers have 32 in WebAssembly
+    keys, last = np.arange(m, dtype=np.int64), np.arange(n, dtype=np.int64)[:, None] + shift
     left, right = options.window or (None, None)
-    valid = np.array(m) if options.lengths is None else _valid_keys(options, shape)
+    valid = np.array([m]) if options.lengths is None else _valid_keys(options, shape)
 
     def causal(at: tuple[int, ...], base: int) -> str:
         i, j = at[-2] + base, at[-1] + base
@@ -114,7 +115,7 @@ def _at(array: NDArray[Any], index: tuple[int, ...]) -> Any:
 
 def _valid_keys(options: Options, shape: tuple[int, ...]) -> NDArray[np.int64]:
     """The valid keys of every batch entry, as an array that broadcasts to the scores."""
-    lengths, m = np.array(options.lengths), shape[-1]
+    lengths, m = np.array(options.lengths, np.int64), shape[-1]
     batches = shape[0] if len(shape) > (2 if options.heads is None else 3) else 1
     if len(lengths) not in (1, batches):
         expected = f"one number, or one for each of {batches} batch entries"

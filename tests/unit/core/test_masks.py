@@ -33,6 +33,8 @@ def mask_of(n: int, m: int, keep: Any = None, **settings: Any) -> str:
         (2, 5, -1, "00000/10000"),
         (2, 2, 100, "11/11"),
         (2, 2, -100, "00/00"),
+        (2, 2, 2**31, "11/11"),
+        (2, 2, -(2**31), "00/00"),
     ],
 )
 def test_causal(n: int, m: int, causal: Any, expected: str) -> None:
@@ -48,6 +50,7 @@ def test_causal(n: int, m: int, causal: Any, expected: str) -> None:
         ((1, None), None, "11111/11111/01111/00111/00011"),
         ((None, 1), None, "11000/11100/11110/11111/11111"),
         ((None, None), None, "11111/11111/11111/11111/11111"),
+        ((2**31, 2**31), 2**31, "11111/11111/11111/11111/11111"),
         ((0, 5), "top-left", "10000/01000/00100/00010/00001"),
         ((1, 0), 1, "11000/01100/00110/00011/00001"),  # the window moves with the causal offset
     ],
