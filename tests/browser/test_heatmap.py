@@ -80,6 +80,23 @@ class TestOpening:
         expect(page.locator(f"{HEAT} thead th").nth(8)).to_have_text("8 cat")
         expect(page.locator(".heat-scale span")).to_have_text([f"{k / 10:g}" for k in range(11)])
 
+    def test_it_is_there_before_python(self, lab, fresh_page: Callable, site: str) -> None:
+        early = fresh_page(site).page
+        early.route("**/pyscript/**", lambda route: route.abort())
+        early.goto(f"{site}#lab=heatmap")
+        check(early, weights())
+        expect(early.locator(f"{HEAT} h3").first).to_be_visible()
+        expect(early.locator("#sentence")).to_have_value(OPENING)
+        assert early.is_checked("#causal")
+        early.goto(f"{site}#lab=heatmap&text=other%20words")
+        early.reload()
+        expect(early.locator(f"{HEAT} h3").first).to_be_hidden()
+        lab.open("lab=heatmap")
+        assert (
+            early.locator(f"{HEAT} table[data-row-trace]").inner_html()
+            == lab.page.locator(f"{HEAT} table[data-row-trace]").inner_html()
+        )
+
     def test_masked_cells_are_a_dash_with_a_pattern_and_exactly_zero(self, lab) -> None:
         lab.open("lab=heatmap")
         cell = lab.page.locator(f'{HEAT} table[data-stage="weights"] td[data-i="0"][data-j="5"]')
@@ -453,7 +470,8 @@ class TestBadInput:
 
     def test_control_characters(self, lab) -> None:
         lab.open(fragment("a\x07b \x1b[31mred\x00"))
-        assert lab.page.locator(".heat-status").inner_text().startswith("3 tokens")
+        status = lab.page.locator(".heat-status").inner_text()
+        assert status == "3 tokens · d = 32 · √d = 5.657 · 3 control characters left out"
 
 
 class TestLook:
@@ -487,7 +505,8 @@ class TestLook:
                 """([name, html]) => {
                     const plain = (e) => { for (const x of e.querySelectorAll('[aria-pressed], .selected')) {
                         x.removeAttribute('aria-pressed'); x.classList.remove('selected');
-                        if (!x.className) x.removeAttribute('class'); } return e; };
+                        if (!x.className) x.removeAttribute('class'); }
+                        for (const x of e.querySelectorAll('details')) x.open = true; return e; };
                     const old = document.querySelector(`[data-slot="${name}"]`).cloneNode(true);
                     const fresh = old.cloneNode(false); fresh.innerHTML = html;
                     return plain(old).isEqualNode(plain(fresh)); }""",

@@ -12,6 +12,7 @@ from attention_lab.core import Trace
 from attention_lab.explain.divided import most_divided_row
 from attention_lab.explain.likeness import PAIRS, compare_words, conclusion, sentence_about
 from attention_lab.explain.row import row
+from attention_lab.inputs.sentence import read_tokens
 from attention_lab.inputs.spelling import spelling_of
 from attention_lab.render.heat_compare import difference, second_picture, setting_words
 from attention_lab.render.heat_labels import key_labels, query_labels
@@ -88,8 +89,10 @@ def status(view: View) -> str:
     """`11 tokens · d = 32 · √d = 5.657`, the formula, and how to read the picture."""
     trace = view.slice_trace
     d = trace.q.shape[-1]
+    left_out = read_tokens(view.state.text).controls if view.state.text is not None else 0
+    note = f" · {plural(left_out, 'control character')} left out" if left_out else ""
     return (
-        f'<p class="heat-status">{plural(trace.scores.shape[-1], "token")} · d = {d} · √d = {math.sqrt(d):.3f}</p>'
+        f'<p class="heat-status">{plural(trace.scores.shape[-1], "token")} · d = {d} · √d = {math.sqrt(d):.3f}{note}</p>'
         f'<p class="heat-formula">{formula(view)}</p>'
         '<p class="hint">Read it like a book: each row is one word looking, each column a word it looks at, and each row of '
         "weights adds up to 1. Choose a row’s header to open its arithmetic.</p>"

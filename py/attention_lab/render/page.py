@@ -145,6 +145,7 @@ def prerender() -> dict[str, str]:
     first = State.opening("walkthrough")
     slots["walk-frames"] = walk_frames.packed(form_values(first), lesson(first))
     slots["walk-prose"] = walk_prose.prose()
+    slots |= render(view_of(State.opening("heatmap")))
     slots["version"] = escape(__version__)
     slots["cross-checked"] = CROSS_CHECKED
     ready = {}

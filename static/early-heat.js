@@ -1,0 +1,25 @@
+// The opening heatmap before Python is ready: the build drew it into the page, this fills the form and shows it.
+// It computes nothing; any other sentence or setting waits for Python.
+(() => {
+  "use strict";
+  const root = document.documentElement;
+  const plain = new Set(["lab", "embed", "hide"]);
+
+  const open = () => {
+    if (root.dataset.python === "ready" || root.dataset.touched) return;
+    const values = new URLSearchParams(location.hash.slice(1));
+    if (values.get("lab") !== "heatmap" || [...values.keys()].some((key) => !plain.has(key))) return;
+    const sentence = document.getElementById("sentence");
+    sentence.value = sentence.dataset.opening;
+    document.getElementById("causal").checked = true;
+    for (const link of document.querySelectorAll("nav [data-lab-link]")) {
+      if (link.dataset.labLink === "heatmap") link.setAttribute("aria-current", "page");
+      else link.removeAttribute("aria-current");
+    }
+    root.dataset.lab = "heatmap";
+    delete root.dataset.pending;
+  };
+
+  document.addEventListener("DOMContentLoaded", open);
+  addEventListener("hashchange", open);
+})();
