@@ -203,6 +203,23 @@ class TestRow:
         assert "Inside row 7: “word7”" in heatmap.render_row(made)["heatmap-row"]
 
 
+class TestOtherSources:
+    def test_typed_matrices_are_shown_without_words(self) -> None:
+        made = view_of(State.from_fragment("lab=heatmap&q=1,0;0,1&k=1,0;0,1;1,1&v=1;2;3"))
+        slots = heatmap.render(made)
+        assert "<h3>Inside row 0: “q0”</h3>" in slots["heatmap-row"]
+        assert slots["heatmap-chips"] == slots["heatmap-strip"] == ""
+        assert len(cells_of(slots["heatmap-table"])) == 6
+
+    def test_a_row_that_sees_nothing(self) -> None:
+        made = view_of(State.from_fragment("lab=heatmap&text=a%20b&window=0,0&keep=0,0;0,1&d=8"))
+        slots = heatmap.render(made)
+        assert made.slice_trace.empty_rows[0]
+        opened = heatmap.render(view_of(State.from_fragment("lab=heatmap&text=a%20b&d=8&keep=0,0;0,1&row=0")))
+        assert "Every key is masked" in opened["heatmap-row"]
+        assert cells_of(slots["heatmap-table"])[0, 0][1] == "–"
+
+
 class TestText:
     def test_hostile_words_stay_text(self) -> None:
         made = view(HOSTILE)

@@ -135,7 +135,7 @@ def difference(view: View, rows: tuple[str, ...], labels: tuple[str, ...], i: in
         lines.append(f'<tr><th scope="row">{short_label(label)}</th>{cells}</tr>')
     moved = float(np.abs(change).sum() / 2)
     return (
-        f'<h3>Row {i} under both settings</h3><div class="scroll"><table class="row-trace" data-difference data-i="{i}">'
+        f'<h3>Row {i} under both settings</h3><div class="scroll" tabindex="0" role="region" aria-label="Difference of the row"><table class="row-trace" data-difference data-i="{i}">'
         f"<caption>Of the weight of {short_label(rows[i])}, {number(moved)} goes to other keys.</caption>"
         '<thead><tr><th scope="col">Key</th><th scope="col">this setting</th><th scope="col">second setting</th>'
         f'<th scope="col">second − this</th></tr></thead><tbody>{"".join(lines)}</tbody></table></div>'

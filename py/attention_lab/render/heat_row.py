@@ -95,7 +95,7 @@ def table(item: RowTrace, labels: tuple[str, ...], scale: str | float) -> str:
     body = (f'<tr><th scope="row">%s</th>{cells}</tr>' * m) % tuple(arguments)
     head = "".join(f'<th scope="col">{title}</th>' for _, title, _, _ in columns)
     return (
-        f'<div class="scroll"><table class="row-trace" data-row-trace data-i="{item.index}"><thead><tr>'
+        f'<div class="scroll" tabindex="0" role="region" aria-label="Arithmetic of the row"><table class="row-trace" data-row-trace data-i="{item.index}"><thead><tr>'
         f'<th scope="col">Key</th>{head}</tr></thead><tbody>{body}</tbody></table></div>'
     )
 
