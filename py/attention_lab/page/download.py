@@ -1,10 +1,10 @@
-"""Hand the reader a file: text as it is, or an SVG drawn into a PNG. Makes no file contents itself."""
+"""Hand the reader a file: text or bytes as they are, or an SVG drawn into a PNG. Makes no file contents itself."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from js import URL, Blob, Image
+from js import URL, Blob, Image, Object
 from pyodide.ffi import create_once_callable, create_proxy, to_js
 
 from attention_lab.page.dom import document, window
@@ -16,6 +16,11 @@ LARGEST_SIDE = 8192
 def save_text(name: str, kind: str, text: str) -> None:
     """Offer `text` as a file; kind is its media type."""
     _save(name, _blob(text, kind))
+
+
+def save_bytes(name: str, kind: str, content: bytes) -> None:
+    """Offer bytes as a file."""
+    _save(name, Blob.new(to_js([to_js(content)]), _options(kind)))
 
 
 def save_png(name: str, svg: str) -> None:
@@ -43,9 +48,11 @@ def save_png(name: str, svg: str) -> None:
 
 
 def _blob(text: str, kind: str) -> Any:
-    from js import Object
+    return Blob.new(to_js([text]), _options(f"{kind};charset=utf-8"))
 
-    return Blob.new(to_js([text]), Object.fromEntries(to_js([["type", f"{kind};charset=utf-8"]])))
+
+def _options(kind: str) -> Any:
+    return Object.fromEntries(to_js([["type", kind]]))
 
 
 def _save(name: str, blob: Any) -> None:
