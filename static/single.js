@@ -8,12 +8,18 @@
     const blob = new Blob([element.textContent], { type: "text/javascript" });
     imports[element.dataset.module] = URL.createObjectURL(blob);
   }
+  const { start, nonce, lock } = document.currentScript.dataset;
   const map = document.createElement("script");
   map.type = "importmap";
+  map.nonce = nonce;
   map.textContent = JSON.stringify({ imports });
   document.head.append(map);
+  // From here on the page's policy lets no inline script run, not even one with this nonce.
+  const policy = document.createElement("meta");
+  policy.httpEquiv = "Content-Security-Policy";
+  policy.content = lock;
+  document.head.append(policy);
 
-  const { start } = document.currentScript.dataset;
   for (const name of start.split(" ")) {
     import(name).catch((error) => {
       document.documentElement.dataset.python = "failed";

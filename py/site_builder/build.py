@@ -12,7 +12,7 @@ import sys
 import time
 from pathlib import Path
 
-from . import dist, single
+from . import dist, policy, single
 from .archive import package_files
 from .console import BuildError, megabytes, say
 from .notices import notices_page, notices_popover
@@ -55,10 +55,10 @@ def make(root: Path) -> dict[str, bytes]:
     runtime = gather(root / "py" / "attention_lab", static)
     rendered = prerender(root / "py")
     notices = (static / NOTICES).read_text(encoding="utf-8")
-    served = fill(source, {**rendered.slots, "boot": dist.boot(runtime)})
+    served = fill(source, {**rendered.slots, "boot": dist.boot(runtime), policy.SLOT: policy.meta()})
     files = dist.site_files(served, static, main.encode(), rendered.stylesheet, runtime)
     files[NOTICES] = notices_page(notices, runtime).encode()
-    inside = fill(source, {**rendered.slots, "boot": ""})
+    inside = fill(source, {**rendered.slots, "boot": "", policy.SLOT: single.POLICY_PLACE})
     popover = notices_popover(notices, runtime)
     files[SINGLE_FILE] = single.single_file(inside, popover, static, main, rendered.stylesheet, runtime)
     return files

@@ -13,11 +13,14 @@ from .archive import gzip_base64, plain_base64
 from .console import BuildError
 from .dist import mime_of, pyscript_tag, static_file, without_micropython
 from .page import REFERENCE
+from .policy import LOCK, for_inline
 from .runtime import PYSCRIPT_CORE, Runtime
 
 # Module names in the import map. Absolute, because a data: or about:srcdoc page has no base for relative ones;
 # under a host that cannot exist, because nothing is ever fetched from it.
 HOME = "https://attention-lab.invalid/"
+POLICY_PLACE = "<!--policy-->"
+NONCE = "import-map"  # static/single.js makes one inline script, the import map, and then forbids any other
 RELATIVE_IMPORT = re.compile(r"""(?<=["'])\./(?=[\w-]+\.m?js["'])""")
 STYLESHEET = re.compile(r"""<link\b[^>]*?\srel=["']?stylesheet["']?[^>]*>""")
 SCRIPT = re.compile(
@@ -36,7 +39,8 @@ def single_file(page: str, notices: str, static: Path, main: str, stylesheet: st
         raise BuildError("index.html has no </body>")
     before = f"<script>\n{script_text((static / 'before.js').read_text(encoding='utf-8'))}</script>\n"
     head = head.replace("</head>", before + "</head>", 1)
-    return (head + notices + bundle(static, main, runtime) + "</body>" + tail).encode()
+    whole = head + notices + bundle(static, main, runtime) + "</body>" + tail
+    return whole.replace(POLICY_PLACE, for_inline(whole, NONCE), 1).encode()
 
 
 def bundle(static: Path, main: str, runtime: Runtime) -> str:
@@ -65,7 +69,7 @@ def bundle(static: Path, main: str, runtime: Runtime) -> str:
     parts.append(pyscript_tag(f"{HOME}runtime.mjs", code="\n" + python_text(main)))
     start = (static / "single.js").read_text(encoding="utf-8")
     parts.append(
-        f'<script data-start="{HOME}runtime.mjs {HOME}{PYSCRIPT_CORE}">\n{script_text(start)}</script>'
+        f'<script data-start="{HOME}runtime.mjs {HOME}{PYSCRIPT_CORE}" data-nonce="{NONCE}" data-lock="{LOCK}">\n{script_text(start)}</script>'
     )
     return "\n".join(parts) + "\n"
 
