@@ -16,15 +16,18 @@ from attention_lab.page.files import Files
 from attention_lab.page.grid import Grids
 from attention_lab.page.dom import Failures, JsException, LiveSheet, Once, by_id, console, data, document, every, on, one, root, window, write_html
 from attention_lab.page.history import History
+from attention_lab.page.marks import mark
 from attention_lab.render.calculator import copied
 from attention_lab.render.page import example_state, fold_line, framework_notes, framework_values, lesson, render
 from attention_lab.render.view import View
 from attention_lab.state import State
 
 if TYPE_CHECKING:
+    from attention_lab.page.answers import AnswersPage
     from attention_lab.page.check import CheckPage
     from attention_lab.page.heatmap import HeatmapPage
     from attention_lab.page.player import Player
+    from attention_lab.page.share import SharePage
 
 PACK_ABOVE = 4000
 LARGEST_LINK = 400_000
@@ -49,6 +52,8 @@ class App:
         self.heatmap: HeatmapPage | None = None
         self.player: Player | None = None
         self.check: CheckPage | None = None
+        self.sharing: SharePage | None = None
+        self.answers: AnswersPage | None = None
         self.next_edit = Once(self._apply_edit)
         self.next_point = Once(self._show_cell)
         self.save = Once(self._save_link, delay=200)
@@ -147,6 +152,8 @@ class App:
             self._act(str(data(action, "action")))
         elif target.id == "copy-link":
             self._copy(str(window.location.href).split("#")[0] + "#" + self.state.to_fragment(PACK_ABOVE))
+        elif target.id == "share":
+            self.share.open()
         elif target.id == "report":
             self._open_report()
         elif target.id == "report-copy":
@@ -169,6 +176,14 @@ class App:
         elif name.startswith("copy-") and self.view is not None:
             self._copy(copied(self.view, name.removeprefix("copy-")))
 
+    @property
+    def share(self) -> SharePage:
+        if self.sharing is None:
+            from attention_lab.page.share import SharePage
+
+            self.sharing = SharePage(self)
+        return self.sharing
+
     def _open_lab(self, lab: str) -> None:
         self.remembered[self.state.lab] = self.state
         self.go(self.remembered.get(lab) or State.opening(lab), push=True)
@@ -182,7 +197,7 @@ class App:
     def _on_key(self, event: Any) -> None:
         target = event.target
         tag = str(target.tagName)
-        if event.ctrlKey or event.metaKey or event.altKey or tag in ("TEXTAREA", "INPUT", "SELECT"):
+        if event.ctrlKey or event.metaKey or event.altKey or tag in ("TEXTAREA", "INPUT", "SELECT") or one("dialog[open]"):
             return
         key = str(event.key)
         if tag == "TD" and key in ARROWS:
@@ -220,6 +235,8 @@ class App:
     def go(self, state: State, push: bool, from_form: bool = False) -> None:
         """Show another state; `push` makes it an entry of the browser's history."""
         self.history.record(self.state, state, self.edited if from_form and self.typed else None, window.performance.now() / 1000)
+        if push and self.save.waiting:
+            self._save_link()  # an edit still on its way belongs to the entry that is left, not to the new one
         self.state = state
         if push:
             self._save_link(push=True)
@@ -240,6 +257,9 @@ class App:
             else:
                 link.removeAttribute("aria-current")
         errors = {note.key: note.message for note in self.state.notes}
+        strange = mark(self.state)
+        if strange:
+            errors["link"] = strange
         try:
             if write_form:
                 form.write(self.state)
@@ -251,6 +271,8 @@ class App:
             self._write(slots)
             self._mark_row(self.state.lab)
             self._draw_rest(self.view)
+            if self.state.sheet and (wrong := self.share.show_sheet()):
+                errors["sheet"] = wrong
             fresh = True
         except LabError as error:
             errors[error.field or "link"] = str(error)
@@ -295,6 +317,10 @@ class App:
 
     def _draw_rest(self, view: View) -> None:
         """What HTML alone cannot do; its code loads when a lab first needs it."""
+        if self.state.blank and self.answers is None:
+            from attention_lab.page.answers import AnswersPage
+
+            self.answers = AnswersPage(self)
         if self.player and self.state.lab != "walkthrough":
             self.player.leave()
         if self.state.lab == "heatmap":
@@ -344,7 +370,7 @@ class App:
         note.hidden = not stale
 
     def _show_cell(self) -> None:
-        if self.view is None or self.pointed is None:
+        if self.view is None or self.pointed is None or self.state.blank:
             return
         stage, i, j = self.pointed
         try:
@@ -388,9 +414,14 @@ class App:
             await window.navigator.clipboard.writeText(text)
             self.announce("Copied.")
         except (JsException, AttributeError):  # denied, or absent outside secure contexts
-            by_id("copy-text").value = text
-            by_id("copy-dialog").showModal()
-            by_id("copy-text").select()
+            self.show_text("The clipboard is closed to this page. The text is selected: copy it with the keyboard.", text)
+
+    def show_text(self, words: str, text: str) -> None:
+        """A text for the reader to copy, selected, in a dialog of its own."""
+        by_id("copy-words").textContent = words
+        by_id("copy-text").value = text
+        by_id("copy-dialog").showModal()
+        by_id("copy-text").select()
 
     def announce(self, text: str) -> None:
         by_id("announce").textContent = text

@@ -106,6 +106,11 @@ class Once:
         self._waiting = False
         self._proxy = create_proxy(self._fire)
 
+    @property
+    def waiting(self) -> bool:
+        """True from the asking until the run."""
+        return self._waiting
+
     def __call__(self) -> None:
         if self._waiting:
             return

@@ -162,8 +162,10 @@ def prerender() -> dict[str, str]:
 
 
 def stylesheet() -> str:
-    """CSS made by code: the colour ramp."""
-    return cividis.stylesheet()
+    """CSS made by code: the colour ramp, the parts that `hide=` hides, and worksheets."""
+    from attention_lab.render import panels, worksheet_style
+
+    return cividis.stylesheet() + panels.stylesheet() + worksheet_style.STYLE
 
 
 def default_text(key: str) -> str:

@@ -32,7 +32,7 @@ class Plan:
     scaled: bool = True
     causal: bool = False
     base: str = "e"
-    blank: tuple[str, ...] = ("scores", "scaled", "exponentials", "sums", "weights", "output")
+    blank: tuple[str, ...] = STAGES
 
     def __post_init__(self) -> None:
         for name, (low, high) in RANGES.items():
@@ -87,7 +87,5 @@ def _value(key: str, kind: str, raw: str) -> object:
             raise LabError(f"sheet= needs 0 or 1 for {key}; got “{raw[:20]}”.", "sheet")
         return raw == "1"
     if key == "blank":
-        return tuple(name for name in STAGES if name in raw.split(",")) if raw and set(raw.split(",")) <= set(STAGES) else tuple(
-            raw.split(",") if raw else ()
-        )
+        return tuple(name for name in raw.split(",") if name)
     return raw

@@ -29,6 +29,7 @@ MOST_HALVINGS = 2
 EASY_TOTALS = (4, 5, 6, 8, 9, 10, 12, 15, 16, 18, 20, 24)
 """With base 2: sums of powers, counted in quarters, whose fractions are easy."""
 LARGEST_SCORE = 12
+LARGEST_DENOMINATOR = 999
 TRIES = 3000
 
 
@@ -155,3 +156,37 @@ def _source(seed: str) -> Callable[[int], int]:
     sequence never changes between versions, so a seed on paper stays good."""
     numbers = random.Random(seed)
     return lambda below: int(numbers.random() * below)
+
+
+def written(sheet: Sheet, stage: str, x: float) -> str:
+    """One number as a sheet prints it: integers as they are, with base 2 fractions (`2/3`), else fixed decimals."""
+    if not math.isfinite(x):
+        return "−∞" if x < 0 else str(x)
+    nearest = round(x)
+    if stage in ("q", "k", "v", "scores", "scaled", "masked"):
+        text = str(nearest)
+    elif sheet.plan.base == "2":
+        from fractions import Fraction
+
+        fraction = Fraction(x).limit_denominator(LARGEST_DENOMINATOR)
+        text = str(fraction) if abs(fraction - x) < 1e-12 else f"{x:.{sheet.plan.decimals}f}"
+    else:
+        text = f"{x:.{sheet.plan.decimals}f}"
+    return text.replace("-", "−")
+
+
+def calculator_values(sheet: Sheet, blank: bool = True) -> dict[str, str]:
+    """The fragment keys that open this sheet's problem in the Calculator, its blank stages waiting for answers."""
+    plan, problem = sheet.plan, sheet.problem
+    values = {"lab": "calculator"}
+    for name, array in (("q", problem.q), ("k", problem.k), ("v", problem.v)):
+        values[name] = ";".join(",".join(f"{x:.0f}" for x in row) for row in array.tolist())
+    values["scale"] = "sqrt_dk" if plan.scaled else "none"
+    if plan.base == "2":
+        values["T"] = repr(problem.options.temperature)
+    if plan.causal:
+        values["causal"] = "top-left"
+    tables = [name for name in plan.blank if name not in ("exponentials", "sums")]
+    if blank and tables:
+        values["blank"] = ",".join(tables)
+    return values
