@@ -1,8 +1,8 @@
 """Products and sums whose result for one row does not depend on what is masked in it.
 
-A BLAS product groups its terms by the shape of the whole matrix, so dropping masked keys changes last bits.
-Up to KEYS keys all sums here run strictly in order; above, by `einsum`, which agrees within 1e-15 relative.
-Does not: know about masks. A masked weight is 0.0, and adding 0.0 in order changes nothing.
+A BLAS product groups its terms by the shape of the whole matrix, so that dropping masked keys changes last bits.
+Here a score depends on its two rows alone, and sums over keys run in key order: a masked weight is 0.0, and adding
+0.0 in order changes nothing. Does not: know about masks.
 """
 
 from __future__ import annotations
@@ -15,34 +15,36 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.floating[Any]]
 
-KEYS = 64
+KEYS = 64  # up to here always in a plain loop; above only while that is cheap
+_LOOP_KEYS, _LOOP_TERMS = 1024, 1 << 20
 _BLOCK = 1 << 15  # entries of a temporary: small enough to stay in a core's cache
 
 
 def dot_products(q: Floats, k: Floats) -> Floats:
-    """q (…, n, d), k (…, m, d), equal leading axes → (…, n, m): Σ_c q_ic·k_jc, c ascending."""
+    """q (…, n, d), k (…, m, d), equal leading axes → (…, n, m): Σ_c q_ic·k_jc.
+
+    Without `optimize`, einsum never calls BLAS: it forms each sum by itself, over two contiguous rows.
+    """
     out = np.zeros((*q.shape[:-1], k.shape[-2]), q.dtype)  # zeros, so that no sum comes out as -0.0
-    if k.shape[-2] > KEYS:
-        for at in np.ndindex(q.shape[:-2]):
-            np.einsum("nd,md->nm", np.ascontiguousarray(q[at]), np.ascontiguousarray(k[at]), out=out[at])
-        return out
-    for rows in _blocks(out):
-        part, product = out[..., rows, :], np.empty_like(out[..., rows, :])
-        for c in range(q.shape[-1]):
-            part += np.multiply(q[..., rows, c, None], k[..., None, :, c], out=product)
+    for at in np.ndindex(q.shape[:-2]):
+        np.einsum("nd,md->nm", np.ascontiguousarray(q[at]), np.ascontiguousarray(k[at]), out=out[at])
     return out
 
 
 def mix(weights: Floats, v: Floats) -> Floats:
-    """weights (…, n, m), v (…, m, dv), equal leading axes → (…, n, dv): Σ_j w_ij·v_j, j ascending."""
+    """weights (…, n, m), v (…, m, dv), equal leading axes → (…, n, dv): Σ_j w_ij·v_j, j ascending.
+
+    Long sums go through einsum, which may fuse a product with its addition: within 1e-15 of the loop.
+    """
+    m = v.shape[-2]
     out = np.zeros((*weights.shape[:-1], v.shape[-1]), weights.dtype)
-    if v.shape[-2] > KEYS:
+    if m > KEYS and (m > _LOOP_KEYS or out.size * m > _LOOP_TERMS):
         for at in np.ndindex(weights.shape[:-2]):
             np.einsum("nm,md->nd", weights[at], np.ascontiguousarray(v[at]), out=out[at])
         return out
     for rows in _blocks(out):
         part, product = out[..., rows, :], np.empty_like(out[..., rows, :])
-        for j in range(v.shape[-2]):
+        for j in range(m):
             part += np.multiply(weights[..., rows, j, None], v[..., None, j, :], out=product)
     return out
 
