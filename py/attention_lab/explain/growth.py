@@ -16,10 +16,7 @@ from numpy.typing import NDArray
 from attention_lab.core.errors import LabError
 
 DIMENSIONS = (4, 16, 64, 256, 1024, 4096)
-QUERIES = 2400
-GROUPS = (
-    120  # sets of keys; each set meets QUERIES / GROUPS queries, so that no single set colours the average
-)
+QUERIES = 2000
 MIN_KEYS, MAX_KEYS = 2, 64
 MAX_SEED = 999_999_999
 PORTION = 400_000  # entries drawn between two looks at the clock
@@ -110,6 +107,11 @@ def random_bits(seed: int, start: int, count: int) -> NDArray[np.uint64]:
     return z
 
 
+def groups_at(d: int) -> int:
+    """How many sets of keys share the queries. Short keys vary most, so they get more sets; long ones cost most."""
+    return 200 if d <= 256 else 40
+
+
 class Experiment:
     """The experiment in small portions, so that a page can run it without freezing.
 
@@ -153,8 +155,8 @@ class Experiment:
     def advance(self) -> None:
         """Do the next portion: some groups of queries at one dimension."""
         d = DIMENSIONS[len(self._points)]
-        have = sum(len(part) for part in self._parts) * GROUPS // QUERIES
-        self._parts.append(self._dot_products(d, GROUPS - have))
+        have = sum(map(len, self._parts)) * groups_at(d) // QUERIES
+        self._parts.append(self._dot_products(d, groups_at(d) - have))
         if sum(map(len, self._parts)) == QUERIES:
             scores = np.concatenate(self._parts)
             self._parts = []
@@ -170,7 +172,7 @@ class Experiment:
 
     def _dot_products(self, d: int, most_groups: int) -> FloatArray:
         """(queries, keys) dot products of fresh vectors, for as many groups as fit one portion."""
-        per_group = QUERIES // GROUPS
+        per_group = QUERIES // groups_at(d)
         rows = per_group + self.keys
         words = -(-rows * d // 4)  # four 16-bit draws in each word
         groups = max(1, min(most_groups, PORTION // (rows * d)))

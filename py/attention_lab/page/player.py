@@ -21,7 +21,7 @@ from attention_lab.render.walkthrough import current, is_too_large, render, walk
 if TYPE_CHECKING:
     from attention_lab.page.app import App
 
-PORTION_MS = 12
+PORTION_MS = 25
 """How long the experiment may hold the page before it gives way to a click."""
 
 

@@ -9,6 +9,7 @@ import math
 
 from attention_lab.explain.growth import DISTRIBUTIONS, Growth
 from attention_lab.render.html import escape
+from attention_lab.render.walk_tables import scroll
 
 WIDTH, HEIGHT = 520, 250
 LEFT, RIGHT, TOP, BOTTOM = 44, 128, 14, 40
@@ -93,9 +94,10 @@ def _table(growth: Growth) -> str:
         f'<td class="n" data-value="{p.largest_scaled!r}">{p.largest_scaled:.3f}</td></tr>'
         for p in growth.points
     )
-    return (
-        '<div class="scroll"><table class="growth-table"><caption>Dot products of random vectors</caption><thead>'
+    return scroll(
+        "Table of the measurement",
+        '<table class="growth-table"><caption>Dot products of random vectors</caption><thead>'
         '<tr><th scope="col">d</th><th scope="col">spread of q·k</th><th scope="col">σ²·√d</th>'
         '<th scope="col">largest weight</th><th scope="col">divided by √d</th></tr></thead>'
-        f"<tbody>{lines}</tbody></table></div>"
+        f"<tbody>{lines}</tbody></table>",
     )

@@ -13,6 +13,7 @@ from attention_lab.explain.steps import FRAMES, Step, Walk, short
 from attention_lab.render import mathml
 from attention_lab.render.html import escape, plural
 from attention_lab.render.view import View
+from attention_lab.render.walk_tables import scroll
 from attention_lab.state import State
 
 GROWTH_KEYS = {"growth-seed": "0", "growth-keys": "8", "growth-values": "normal"}
@@ -46,10 +47,14 @@ def division(view: View, walk: Walk, step: Step) -> str:
         if visible.all()
         else '<p class="quiet">Struck out: keys the mask will hide; they get no weight.</p>'
     )
-    return (
-        f'<div class="division-both"><div class="scroll"><table class="division"><caption>Row {it.i}, {escape(walk.division_text())}</caption>'
+    table = (
+        f'<table class="division"><caption>Row {it.i}, {escape(walk.division_text())}</caption>'
         f'<thead><tr><td class="corner"></td>{heads}<th scope="col">largest weight</th></tr></thead>'
-        f"<tbody>{rows}</tbody></table></div><div>{_statement(walk)}{unseen}{more}</div></div>"
+        f"<tbody>{rows}</tbody></table>"
+    )
+    return (
+        f'<div class="division-both">{scroll("The row before and after the division", table)}'
+        f"<div>{_statement(walk)}{unseen}{more}</div></div>"
     )
 
 
@@ -104,13 +109,16 @@ def vectors(view: View, walk: Walk) -> str:
         note = f"same as {twin}" if twin != i else ""
         word = f' <span class="word">{escape(labels[i])}</span>' if labels else ""
         lines.append(f'<tr><th scope="row">{i}{word}</th>{cells}<td class="quiet">{note}</td></tr>')
-    return (
-        f'<details class="walk-vectors"><summary>Vectors: all {3 * walk.n} in one table</summary><div class="scroll">'
+    table = (
         f'<table class="vectors"><caption>Typed by hand or given by you; dimensions have numbers, not meanings</caption>'
         f"<colgroup></colgroup>{spans}<colgroup></colgroup>"
         f'<thead><tr><td class="corner"></td>{heads}<td></td></tr>'
         f'<tr><td class="corner"></td>{numbers}<td></td></tr></thead>'
-        f"<tbody>{''.join(lines)}</tbody></table></div></details>"
+        f"<tbody>{''.join(lines)}</tbody></table>"
+    )
+    return (
+        f'<details class="walk-vectors"><summary>Vectors: all {3 * walk.n} in one table</summary>'
+        f"{scroll('All vectors', table)}</details>"
     )
 
 
@@ -198,10 +206,10 @@ def cost(walk: Walk) -> str:
     return (
         f'<section class="walk-cost"><h3>What it costs</h3><p>{time} time and {space} space for n tokens: twice the '
         f"tokens, four times the work. Masked products are counted too; a kernel may skip them.</p>"
-        f'<div class="scroll"><table><caption class="visually-hidden">Cost here and with twice as many tokens</caption>'
+        f'<table><caption class="visually-hidden">Cost here and with twice as many tokens</caption>'
         f'<thead><tr><td class="corner"></td><th scope="col">n = {n}{"" if n == m else f", m = {m}"}</th>'
         f'<th scope="col">n = {2 * n}{"" if n == m else f", m = {2 * m}"}</th><th scope="col">growth</th></tr></thead>'
-        f"<tbody>{''.join(lines)}</tbody></table></div></section>"
+        f"<tbody>{''.join(lines)}</tbody></table></section>"
     )
 
 

@@ -27,7 +27,7 @@ def to_notice() -> str:
     a, twin = (row for row in range(8) if words[row] == words[0])
     rows = {i: walk.division(i) for i in (2, 6)}
     zero = float(trace.weights[2, 0])
-    return f"""<h2>What to notice</h2>
+    return f"""<h2>What the opening example shows</h2>
 <p><strong>A row sums to one as far as floating point allows.</strong> Each weight is rounded to 53 binary digits, so a sum of eight of them may miss one
 by its last digit. The panel above counts the rows that do, in your browser, now; the count can differ from machine to machine because e<sup>x</sup> is rounded
 a little differently. Test such sums with a tolerance of a few ulps, never with “equals one”.</p>
@@ -101,6 +101,6 @@ def compared() -> str:
     )
     return f"""<h2>Beside other step-by-step methods</h2>
 <p>Three methods that are often taught next to attention, seen as steppers:</p>
-<div class="scroll"><table class="compared"><caption class="visually-hidden">Attention, tokenisation, beam search and edit distance as stepwise methods</caption>
+<div class="scroll" role="region" tabindex="0" aria-label="Comparison of four methods"><table class="compared"><caption class="visually-hidden">Attention, tokenisation, beam search and edit distance as stepwise methods</caption>
 <thead><tr><th scope="col">method</th><th scope="col">fills</th><th scope="col">a step needs</th><th scope="col">and gives</th></tr></thead><tbody>{body}</tbody></table></div>
 <p>Edit distance looks most alike, a grid filled cell by cell, but its cells must be filled in order. In attention the order on screen is only ours.</p>"""

@@ -53,7 +53,8 @@ def stage(view: View, walk: Walk) -> str:
             ("v", _table("v", "Values V, one in each column", top, "walk-v", walk.dv, "lid")),
         )
         made = "".join(f'<div class="at-{place}">{table}</div>' for place, table in parts)
-        body = f'<div class="scroll" id="walk-scroll"><div class="picture">{made}</div></div>'
+        made += f'<div class="at-size" aria-hidden="true">{_size_of_queries(view, walk)}</div>'
+        body = scroll("Q, K, V, scores and output", f'<div class="picture">{made}</div>', ' id="walk-scroll"')
     else:
         tables = (
             grid,
@@ -62,9 +63,10 @@ def stage(view: View, walk: Walk) -> str:
             _table("k", "Keys K", _numbers(walk.dk), "walk-k", walk.m),
             _table("v", "Values V", _numbers(walk.dv), "walk-v", walk.m),
         )
+        names = ("Scores", "Output", "Queries", "Keys", "Values")
         body = (
             '<div class="apart">'
-            + "".join(f'<div class="scroll">{table}</div>' for table in tables)
+            + "".join(scroll(name, table) for name, table in zip(names, tables, strict=True))
             + "</div>"
         )
     masked = '<span class="key masked">−∞</span> masked' if walk.masked else ""
@@ -73,6 +75,22 @@ def stage(view: View, walk: Walk) -> str:
         f'<span class="key done">0</span> computed: a zero is a score too {masked}</p>'
     )
     return f'<div class="walk-stage ch{_longest(view, walk)}">{body}{legend}</div>'
+
+
+def scroll(label: str, inner: str, extra: str = "") -> str:
+    """A box that may scroll sideways, so it must be reachable by keyboard and have a name."""
+    return f'<div class="scroll" role="region" tabindex="0" aria-label="{label}"{extra}>{inner}</div>'
+
+
+def _size_of_queries(view: View, walk: Walk) -> str:
+    """An unseen copy of Q that keeps its column as wide as Q itself, which floats over the grid on narrow screens."""
+    rows = "".join(
+        f"<tr><th>{_name(i, view.slice.query_labels)}</th>"
+        + "".join(f'<td class="n">{short(x, view.write)}</td>' for x in walk.trace.q[i].tolist())
+        + "</tr>"
+        for i in range(walk.n)
+    )
+    return f"<table><tbody>{rows}</tbody></table>"
 
 
 def is_picture(walk: Walk) -> bool:
