@@ -126,7 +126,8 @@ def rows(view: View, walk: Walk, step: Step, ahead: Step | None) -> dict[str, st
             html = drawn[cached] = make(*arguments)  # type: ignore[operator]
         slots[name] = html
 
-    known, masked = grid.known.sum(axis=1).tolist(), grid.masked.any(axis=1).tolist()
+    known = [int(count) for count in grid.known.sum(axis=1)]
+    masked = [bool(row.any()) for row in grid.masked]
     for i in range(walk.n):
         look = (
             grid.stage[i],
