@@ -310,10 +310,15 @@ class TestCanvas:
         frames(page, 5)
         expect(page.locator(f"{HEAT} h3").first).to_have_text("Inside row 60: “word60”")
 
-    def test_pixels_are_the_ramp_at_whole_cells(self, lab) -> None:
-        """On a screen with two pixels per point the colour of each cell fills it up to its edges."""
+    @pytest.mark.parametrize("density", [1, 2, 3])
+    def test_pixels_are_the_ramp_at_whole_cells(self, lab, density: int) -> None:
+        """However many pixels a point has, a cell is a whole number of them and its colour fills it up to its edges."""
+        screen = lab.page.context.new_cdp_session(lab.page)
+        metrics = {"width": 1280, "height": 900, "deviceScaleFactor": density, "mobile": False}
+        screen.send("Emulation.setDeviceMetricsOverride", metrics)
         lab.open(fragment(words(100), causal="", d="64"))
         frames(lab.page)
+        assert lab.page.evaluate("devicePixelRatio") == density
         found = lab.page.evaluate(
             f"""() => {{ const c = document.querySelector('{HEAT} canvas'); const gutter = Math.round(36 * devicePixelRatio);
                 const side = (c.width - gutter) / 100; const pen = c.getContext('2d');
@@ -334,6 +339,8 @@ class TestCanvas:
         for i, j, *colours in probes:
             expected = ",".join(map(str, (*cividis.colour(levels[i, j] / cividis.LEVELS), 255)))
             assert colours == [expected] * 3
+        screen.send("Emulation.clearDeviceMetricsOverride")
+        screen.detach()
 
     def test_zoom_by_keys_and_pan_by_dragging(self, lab) -> None:
         lab.open(fragment(words(100)))
