@@ -49,6 +49,7 @@ class Handler(http.server.SimpleHTTPRequestHandler):
             "ETag": tag,
             "Cache-Control": "no-cache",
             "X-Content-Type-Options": "nosniff",
+            "Access-Control-Allow-Origin": "*",  # a frame with sandbox="allow-scripts" has no origin to load modules from
         }
         if self.headers.get("If-None-Match") == tag:
             self.reply(304, b"", body, headers)
