@@ -11,7 +11,8 @@ export const version = manifest.version;
 const page = document.documentElement;
 const SITE_PACKAGES = `/lib/python${manifest.python}/site-packages`;
 const STANDARD_LIBRARY = `/lib/python${manifest.python.replace(".", "")}.zip`;
-const LIBRARIES = ["multiarray", "linalg"];
+const LIBRARIES = manifest.libraries.map(({ name }) => name); // the two that `import numpy` loads, in that order
+const NORMALLY = ["stdlib", "numpy", "app", ...LIBRARIES];
 
 // Pyodide insists on a folder to fetch from, although it is handed every file. Whatever it asks for there is empty and
 // never leaves the page.
@@ -126,12 +127,10 @@ if (useSnapshot) {
   for (const name of LIBRARIES) part(name, compile);
   part("snapshot", decompressed);
 } else {
-  for (const name of ["stdlib", "numpy", "app"]) part(name, bytesOf);
+  for (const name of NORMALLY) part(name, bytesOf);
 }
 
 // --- start ----------------------------------------------------------------------------------------------------------
-
-const blobURL = (bytes, type) => URL.createObjectURL(new Blob([bytes], { type }));
 
 // Where Python's output goes once PyScript has said so.
 const streams = { stdout: (text) => console.log(text), stderr: (text) => console.warn(text) };
@@ -171,10 +170,9 @@ async function startFromSnapshot() {
   const plan = manifest.snapshot;
   const libraries = Promise.all(LIBRARIES.map((name) => part(name, compile)));
   const contents = part("snapshot", decompressed).then((buffer) => decode(buffer, plan));
-  const lock = { ...manifest.lock, packages: {} };
   const pyodide = await load((create) => restoring(create, plan, libraries, contents), {
     ...restoringOptions,
-    lockFileContents: lock,
+    lockFileContents: structuredClone(manifest.lock),
   });
   progress("Opening the page", 0.95);
   // What is not in the snapshot is fetched when Python imports it: an import cannot wait, so neither can this.
@@ -184,7 +182,7 @@ async function startFromSnapshot() {
       if (name === "stdlib") pyodide.FS.writeFile(STANDARD_LIBRARY, bytes);
       else {
         pyodide._module.completeSymbols(); // the archive has further libraries
-        pyodide.unpackArchive(bytes, "wheel", { extractDir: SITE_PACKAGES });
+        pyodide.unpackArchive(bytes, "zip", { extractDir: SITE_PACKAGES });
       }
     },
   });
@@ -206,24 +204,19 @@ function skipPrelude(pyodide, prelude) {
   };
 }
 
-// The lock file names NumPy alone; its bytes are here already and Pyodide still checks their SHA-256.
 async function startNormally() {
-  const [numpy, stdlib, app] = await Promise.all(["numpy", "stdlib", "app"].map((name) => part(name, bytesOf)));
-  const lock = structuredClone(manifest.lock);
-  const entry = lock.packages.numpy;
-  entry.file_name = `${blobURL(numpy, "application/zip")}#/${entry.file_name}`; // the name says that it is a wheel
-  const library = blobURL(stdlib, "application/zip");
+  const bytes = Object.fromEntries(await Promise.all(NORMALLY.map(async (name) => [name, await part(name, bytesOf)])));
+  const stdlib = URL.createObjectURL(new Blob([bytes.stdlib], { type: "application/zip" }));
   progress("Starting Python", 0.7);
   const pyodide = await load((create) => create, {
-    stdLibURL: library,
-    lockFileContents: lock,
+    stdLibURL: stdlib,
+    lockFileContents: structuredClone(manifest.lock),
     env: { PYTHONOPTIMIZE: "2", PYTHONHASHSEED: "0" }, // as in the snapshot, so that both starts behave alike
   });
+  URL.revokeObjectURL(stdlib);
   progress("Loading NumPy", 0.85);
-  await pyodide.loadPackage("numpy", { messageCallback: () => {} });
-  if (!pyodide.loadedPackages.numpy) throw new Error("NumPy could not be loaded: its file is damaged. Reload the page.");
-  pyodide.unpackArchive(app, "zip", { extractDir: SITE_PACKAGES });
-  for (const url of [library, entry.file_name]) URL.revokeObjectURL(url.split("#")[0]);
+  for (const name of ["numpy", "app"]) pyodide.unpackArchive(bytes[name], "zip", { extractDir: SITE_PACKAGES });
+  for (const { name, path } of manifest.libraries) pyodide.FS.writeFile(`${SITE_PACKAGES}/${path}`, bytes[name]);
   progress("Opening the page", 0.95);
   return pyodide;
 }

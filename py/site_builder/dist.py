@@ -37,8 +37,8 @@ def boot(runtime: Runtime) -> str:
     """What stands in the head: everything that start-up needs begins to load at once."""
     modules = [*MODULES, runtime.assets["loader"].path, runtime.assets["asm"].path]
     modules += [f"pyscript/{name}" for name in PYSCRIPT_MODULES]
-    wanted = ("snapshot", "multiarray", "linalg") if runtime.snapshot else ("stdlib", "numpy", "app")
-    data = [runtime.assets[name].path for name in ("wasm", *wanted)] + ["main.py"]
+    wanted = ("snapshot",) if runtime.snapshot else ("stdlib", "numpy", "app")
+    data = [runtime.assets[name].path for name in ("wasm", "multiarray", "linalg", *wanted)] + ["main.py"]
     lines = [f'<link rel="modulepreload" href="./{path}">' for path in modules]
     lines += [f'<link rel="preload" as="fetch" crossorigin href="./{path}">' for path in data]
     lines += [

@@ -2,7 +2,7 @@
 // reads the result. Starts Pyodide, fills it (inside/), tidies its memory, writes what differs from a fresh start, and
 // then proves the result by restoring it and computing with it.
 //
-// job: {runtime, restore, inside, libraries: [{path, file}], files: {path in site-packages: file}, package: {path: text},
+// job: {runtime, restore, inside, libraries: [{path, file}], numpy: {path: text}, package: {path: text},
 //       core (PyScript's bundle), archives, lock, id, memory and plan (where the results go)}
 
 import fs from "node:fs";
@@ -93,15 +93,11 @@ const python = await start(
     }),
   { _makeSnapshot: true },
 );
-for (const [name, file] of Object.entries(job.files)) {
-  python.FS.mkdirTree(path.posix.dirname(SITE + name));
-  python.FS.writeFile(SITE + name, fs.readFileSync(file));
-}
-for (const { path: name } of libraries) python.FS.writeFile(name, new Uint8Array()); // linked already; Python only looks whether it is there
-for (const [name, text] of Object.entries(job.package)) {
+for (const [name, text] of Object.entries({ ...job.numpy, ...job.package })) {
   python.FS.mkdirTree(path.posix.dirname(SITE + name));
   python.FS.writeFile(SITE + name, text);
 }
+for (const { path: name } of libraries) python.FS.writeFile(name, new Uint8Array()); // linked already: only looked for
 python.FS.mkdirTree("/making");
 for (const name of ["late_imports.py", "fill_snapshot.py"]) {
   python.FS.writeFile(`/making/${name}`, fs.readFileSync(path.join(job.inside, name)));

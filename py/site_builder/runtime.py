@@ -11,7 +11,8 @@ from pathlib import Path
 
 from .archive import package_files, zip_bytes
 from .fetch import NUMPY_WHEEL, PINS, obtain
-from .snapshot import LIBRARIES, Snapshot, libraries, make_snapshot
+from .numpy_parts import LIBRARIES, libraries, other_files_zip
+from .snapshot import Snapshot, make_snapshot
 
 PYSCRIPT_MODULES = {Path(name).name: name for name in PINS["pyscript"]["files"] if name.endswith(".js")}
 PYSCRIPT_CORE = next(name for name in PYSCRIPT_MODULES if name.startswith("core-"))
@@ -53,11 +54,12 @@ class Runtime:
     snapshot: Snapshot | None
 
     def manifest(self, files: dict[str, dict[str, object]]) -> str:
-        """The line that goes in front of an assets module: what there is, how big, and NumPy's lock entry."""
+        """The line that goes in front of an assets module: what there is, how big, and where it goes."""
         manifest = {
             "version": PINS["pyodide"]["version"],
             "python": PINS["pyodide"]["python"].rpartition(".")[0],
             "lock": self.lock,
+            "libraries": [{"name": name, "path": path} for name, path in LIBRARIES.items()],
             "files": files,
             "snapshot": self.snapshot.plan if self.snapshot else None,
         }
@@ -65,19 +67,8 @@ class Runtime:
 
 
 def lock_file() -> dict[str, object]:
-    """A Pyodide lock file that knows NumPy and nothing else, so that nothing else can be asked for."""
+    """A Pyodide lock file that knows no package, so that none can be asked for. NumPy comes by our own hand."""
     facts = PINS["pyodide"]
-    numpy = {
-        "name": "numpy",
-        "version": NUMPY_WHEEL.split("-")[1],
-        "file_name": NUMPY_WHEEL,
-        "sha256": facts["files"][NUMPY_WHEEL]["sha256"],
-        "install_dir": "site",
-        "package_type": "package",
-        "imports": ["numpy"],
-        "depends": [],
-        "unvendored_tests": False,
-    }
     info = {
         "version": facts["version"],
         "python": facts["python"],
@@ -85,7 +76,7 @@ def lock_file() -> dict[str, object]:
         "platform": facts["platform"],
         "arch": "wasm32",
     }
-    return {"info": info, "packages": {"numpy": numpy}}
+    return {"info": info, "packages": {}}
 
 
 def gather(package: Path, static: Path) -> Runtime:
@@ -102,21 +93,22 @@ def gather(package: Path, static: Path) -> Runtime:
         sources, pyodide, wheel, pyscript[PYSCRIPT_CORE], {**lock, "packages": {}}, static
     )
     extra: dict[str, Asset] = {}
+    for name, content in libraries(wheel).items():
+        file = LIBRARIES[name].rpartition("/")[2].partition(".")[0]
+        extra[name] = Asset(f"runtime/{file}.wasm", "application/wasm", content)
     if snapshot:
-        for name, content in libraries(wheel).items():
-            file = LIBRARIES[name].rpartition("/")[2].partition(".")[0]
-            extra[name] = Asset(f"runtime/{file}.wasm", "application/wasm", content)
         identity = str(snapshot.plan["id"])[:12]
         extra["snapshot"] = Asset(
             f"snapshot-{identity}.bin", "application/octet-stream", snapshot.content, packed=True
         )
+    rest = f"runtime/{'-'.join(NUMPY_WHEEL.split('-')[:2])}.zip"
     return Runtime(
         assets={
             "loader": asset("pyodide.mjs", "text/javascript"),
             "asm": asset("pyodide.asm.js", "text/javascript"),
             "wasm": asset("pyodide.asm.wasm", "application/wasm"),
             "stdlib": asset("python_stdlib.zip", "application/zip", packed=True),
-            "numpy": asset(NUMPY_WHEEL, "application/zip", packed=True),
+            "numpy": Asset(rest, "application/zip", other_files_zip(wheel), packed=True),
             "app": Asset("attention_lab.zip", "application/zip", zip_bytes(sources), packed=True),
             **extra,
         },

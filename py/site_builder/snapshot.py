@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import io
 import json
 import os
 import shutil
@@ -22,16 +21,10 @@ from pathlib import Path
 from .console import BuildError, megabytes, say
 from .environment import node
 from .fetch import PINS
+from .numpy_parts import LIBRARIES, SITE, libraries, other_files
 from .paths import cache_dir
 
 HERE = Path(__file__).parent
-SITE = f"/lib/python{PINS['pyodide']['python'].rpartition('.')[0]}/site-packages/"
-SUFFIX = ".cpython-313-wasm32-emscripten.so"
-LIBRARIES = {
-    "multiarray": f"numpy/_core/_multiarray_umath{SUFFIX}",
-    "linalg": f"numpy/linalg/_umath_linalg{SUFFIX}",
-}
-"""NumPy's compiled parts that are in the snapshot, in the order in which they are linked."""
 KEPT = 4  # snapshots that stay in the cache
 SECONDS = 300
 
@@ -42,12 +35,6 @@ class Snapshot:
 
     content: bytes
     plan: dict[str, object]
-
-
-def libraries(wheel: bytes) -> dict[str, bytes]:
-    """The compiled parts as {asset name: WebAssembly}."""
-    with zipfile.ZipFile(io.BytesIO(wheel)) as archive:
-        return {name: archive.read(member) for name, member in LIBRARIES.items()}
 
 
 def make_snapshot(
@@ -109,12 +96,9 @@ def _make(
         for name, content in runtime.items():
             (work / name).write_bytes(content)
         (work / "core.js").write_text(core, encoding="utf-8")
-        numpy_files = {}
-        with zipfile.ZipFile(io.BytesIO(wheel)) as archive:
-            for name in archive.namelist():
-                if (name.endswith(".py") and "/tests/" not in name) or name in LIBRARIES.values():
-                    archive.extract(name, work / "numpy")
-                    numpy_files[name] = str(work / "numpy" / name)
+        for name, content in libraries(wheel).items():
+            (work / f"{name}.wasm").write_bytes(content)
+        modules = {name: content for name, content in other_files(wheel).items() if name.endswith(".py")}
         with zipfile.ZipFile(work / "python_stdlib.zip") as archive:
             standard = sorted({name.partition("/")[0].partition(".")[0] for name in archive.namelist()})
         result = work / "result"
@@ -123,8 +107,10 @@ def _make(
             "runtime": str(work),
             "restore": str(static / "snapshot.mjs"),
             "inside": str(HERE / "inside"),
-            "libraries": [{"path": SITE + name, "file": numpy_files[name]} for name in LIBRARIES.values()],
-            "files": {name: file for name, file in numpy_files.items() if name.endswith(".py")},
+            "libraries": [
+                {"path": SITE + path, "file": str(work / f"{name}.wasm")} for name, path in LIBRARIES.items()
+            ],
+            "numpy": {name: content.decode("utf-8") for name, content in modules.items()},
             "package": {name: content.decode("utf-8") for name, content in package.items()},
             "core": str(work / "core.js"),
             "archives": {"stdlib": standard, "numpy": ["numpy"]},
