@@ -99,6 +99,41 @@ class Case:
         spread = float(finite.std())
         return float(np.log2(np.maximum(1.0, spread / self.tolerances[level])).sum())
 
+    @cached_property
+    def noise(self) -> Array | None:
+        """How far a low precision somewhere on the way may move each number, if that could explain them all."""
+        for name in ("float16", "bfloat16"):
+            bound = self.bound(name)
+            if worst(self.exact, self.observed, bound) <= 1:
+                return bound
+        return None
+
+    @cached_property
+    def exact(self) -> Array:
+        """The right numbers in float64, whatever precision the options ask for."""
+        return np.asarray(np.broadcast_to(self.reading.cells(self.base), self.observed.shape))
+
+    def surprise(self, level: int) -> float:
+        """Bits against the right numbers with low-precision noise falling within the tolerance of another formula."""
+        return np.inf if self.noise is None else self._bits(self.noise / (2 * self.tolerances[level]))
+
+    def misfit(self, level: int, fitted: int) -> float:
+        """Bits by which the numbers differ from the right ones beyond the tolerance; ∞ if no noise explains that."""
+        if self.noise is None:
+            return np.inf
+        return self._bits(np.abs(self.observed - self.exact) / self.tolerances[level], fitted)
+
+    def _bits(self, ratio: Array, fitted: int = 0) -> float:
+        """Sum of log₂ over as many cells as rows of weights are free to vary in, less one for each fitted number."""
+        setting = self.setting
+        counts = np.array(setting.m) if setting.keep is None else setting.keep.sum(-1)
+        visible = np.broadcast_to(counts, (setting.batches, setting.heads, setting.n))
+        free = {"output": np.minimum(visible - 1, setting.dv), "weights": visible - 1}.get(self.reading.stage, visible)
+        with np.errstate(all="ignore"):
+            bits = np.clip(np.log2(ratio), 0.0, 64.0)
+        bits = np.sort(np.where(np.isnan(bits), 64.0, bits))[::-1]
+        return float(bits[fitted:int(free.clip(0).sum())].sum())
+
     def affects(self, variant: Variant) -> bool:
         return variant.first <= INDEX[LAST[self.reading.stage]]
 

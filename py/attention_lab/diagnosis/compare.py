@@ -70,4 +70,4 @@ def in_ulps(predicted: Array, observed: Array, bits: int = 24, least: int = -126
     """The absolute error in units in the last place of `predicted` (float32 unless told otherwise)."""
     exponent = np.maximum(np.frexp(np.where(np.isfinite(predicted), predicted, 1.0))[1] - 1, least)
     with np.errstate(all="ignore"):
-        return np.ldexp(absolute(predicted, observed), (bits - 1) - exponent)
+        return np.asarray(np.ldexp(absolute(predicted, observed), (bits - 1) - exponent))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from .flow import Variant
 from .setting import Setting
@@ -53,16 +54,16 @@ class Family:
         self.name = name
         self.entries: list[Entry] = []
 
-    def mistake(self, id: str, **about: object) -> Callable[[Maker], Maker]:
+    def mistake(self, id: str, **about: Any) -> Callable[[Maker], Maker]:
         def keep(maker: Maker) -> Maker:
             self.add(id, variants=maker, **about)
             return maker
 
         return keep
 
-    def add(self, id: str, **about: object) -> None:
+    def add(self, id: str, **about: Any) -> None:
         """An entry without a formula of its own."""
-        links = tuple(_link(text) for text in about.pop("links", ()))  # type: ignore[attr-defined]
+        links = tuple(_link(text) for text in about.pop("links", ()))
         self.entries.append(Entry(id=id, family=self.name, links=links, **about))
 
     def variants(self, setting: Setting, skip: frozenset[str] = frozenset()) -> Iterator[Variant]:

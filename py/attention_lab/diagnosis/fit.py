@@ -6,6 +6,7 @@ Does not: accept a fit; match.py asks whether the numbers carry enough informati
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +23,7 @@ from .softmax import with_sink
 ROUNDS = 12
 
 
-def fit_number(case: Case, step: str, function: Step, grid: Array, *fixed: NDArray[np.generic]) -> tuple[float, Array] | None:
+def fit_number(case: Case, step: str, function: Step, grid: NDArray[Any], *fixed: NDArray[Any]) -> tuple[float, Array] | None:
     """The number that brings `function(…, *fixed, number)` closest to the observed numbers, and what it then gives.
 
     The best of `grid`, then Gauss–Newton steps, which reach full precision when an exact answer exists.
@@ -66,7 +67,7 @@ def _centred(case: Case, predict: Callable[[Array], Array], number: float) -> tu
         nudge = 1e-6 * max(abs(number), 1e-3)
         low, middle, high = predict(np.array([number - nudge, number, number + nudge]))
         slope, miss = ((high - low) / (2 * nudge))[usable], (case.observed - middle)[usable]
-        told = np.abs(slope) > 0
+        told = np.abs(slope) > 1e-12 * case.peak
         ends = (miss[told] + np.array([[-1], [1]]) * tolerance[usable][told]) / slope[told]
         if not told.any() or (np.abs(miss) <= tolerance[usable]).all():
             break
@@ -85,13 +86,12 @@ def fitted(case: Case) -> Iterator[Trial]:
         yield case.trial(Label("S9", f"c₀ = {found[0]:.6g}", 2.0, scale=found[0]), found[1])
     if found := fit_number(case, "softmax", with_sink, np.linspace(-15, 15, 31)):
         yield case.trial(Label("X10", f"sink {found[0]:.6g}", 2.1), found[1])
-    if setting.keep is not None:
-        # The fill comes after the mask among the parameters of set_mask.
-        if found := fit_number(case, "masked", set_mask, np.linspace(-30, 6, 37), setting.keep):
-            yield case.trial(Label("M7", f"filled with {found[0]:.6g}", 2.2), found[1])
-    if setting.bias is not None and setting.bias.any():
-        if found := fit_number(case, "biased", set_bias, np.linspace(-8, 8, 33)):
-            yield case.trial(Label("A2", f"factor {found[0]:.6g}", 2.3), found[1])
+    keep, bias = setting.keep, setting.bias
+    # The fill comes after the mask among the parameters of set_mask.
+    if keep is not None and (found := fit_number(case, "masked", set_mask, np.linspace(-30, 6, 37), keep)):
+        yield case.trial(Label("M7", f"filled with {found[0]:.6g}", 2.2), found[1])
+    if bias is not None and bias.any() and (found := fit_number(case, "biased", set_bias, np.linspace(-8, 8, 33))):
+        yield case.trial(Label("A2", f"factor {found[0]:.6g}", 2.3), found[1])
     if case.reading.stage in ("weights", "output"):
         yield from _constant(case)
         yield from dropped(case)
@@ -104,9 +104,9 @@ def _constant(case: Case) -> Iterator[Trial]:
     if not np.isfinite(expected).all() or not (size := float(expected @ expected)) or not np.isfinite(case.observed).all():
         return
     factor = float(expected @ case.observed) / size
-    if 0 < factor < 1:
+    if 0 < factor < 0.995:
         yield case.trial(Label("D2", f"all weights times {factor:.6g}", 2.4), factor * expected)
-    elif factor > 1:
+    elif factor > 1.005:
         yield case.trial(Label("D1", f"nothing dropped, all weights times {factor:.6g}", 2.5), factor * expected)
 
 
@@ -144,25 +144,25 @@ def _dropped_weights(case: Case) -> Iterator[Trial]:
 def _dropped_output(case: Case) -> Iterator[Trial]:
     """Every pattern of dropped keys is tried for each query; all queries must agree on the factor."""
     setting, base = case.setting, case.base
-    order = np.broadcast_to(np.arange(case.observed.size), (1, case.observed.size))
-    if case.reading.note or setting.packed:
-        # Undo the layout: `order` says where each number of (B, H, n, dv) stands in the observed ones.
-        place = np.arange(case.observed.size, dtype=float).reshape(base["output"].shape)
-        order = np.argsort(case.reading.arrange(place).reshape(1, -1))
-    observed = case.observed[order[0]].reshape(-1, setting.dv)
+    order = _order(case)
+    observed = case.observed[order].reshape(-1, setting.dv)
     patterns = (np.arange(2**setting.m)[:, None] >> np.arange(setting.m)) & 1
     terms = (base["weights"][..., None] * base["v"][..., None, :, :]).reshape(-1, setting.m, setting.dv)
     sums = np.einsum("pm,rmc->rpc", patterns.astype(float), terms)
     for tolerance in case.tolerances:
-        width = tolerance[order[0]].reshape(-1, setting.dv)
+        width = tolerance[order].reshape(-1, setting.dv)
+        best = np.inf
         for factor in _factors(sums, observed, width):
             misses = (np.abs(sums * factor - observed[:, None]) / width[:, None]).max(-1)
             chosen = misses.argmin(-1)
-            if not (misses[np.arange(len(chosen)), chosen] <= 1).all():
-                continue
-            predicted = np.empty(case.observed.size)
-            predicted[order[0]] = (sums[np.arange(len(chosen)), chosen] * factor).reshape(-1)
-            yield case.trial(_dropout_label(factor), predicted)
+            miss = float(misses[np.arange(len(chosen)), chosen].max())
+            if miss <= 1 and miss < best:
+                best = miss
+                predicted = np.empty(case.observed.size)
+                predicted[order] = (sums[np.arange(len(chosen)), chosen] * factor).reshape(-1)
+                found = case.trial(_dropout_label(factor), predicted)
+        if best <= 1:
+            yield found
             return
 
 
@@ -177,7 +177,8 @@ def _factors(sums: Array, observed: Array, width: Array) -> list[float]:
     if not rows.size:
         return usual
     row = rows[counts[rows].argmin()]
-    return usual + [float(factor) for factor in factors[row][fits[row]][:64]]
+    # A factor within 1 % of 1 would be a dropout nobody uses.
+    return usual + [float(factor) for factor in factors[row][fits[row]] if abs(factor - 1) > 0.01][:64]
 
 
 def recover(case: Case) -> Array | None:
@@ -188,9 +189,13 @@ def recover(case: Case) -> Array | None:
     values = case.base["v"]
     if not np.isfinite(values).all() or (np.linalg.matrix_rank(values) < setting.m).any():
         return None
+    return np.asarray(case.observed[_order(case)].reshape(case.base["output"].shape) @ np.linalg.pinv(values))
+
+
+def _order(case: Case) -> NDArray[np.int64]:
+    """Where each number of the output (B, H, n, dv) stands among the observed ones."""
     place = np.arange(case.observed.size, dtype=float).reshape(case.base["output"].shape)
-    order = np.argsort(case.reading.arrange(place).reshape(-1))
-    return np.asarray(case.observed[order].reshape(case.base["output"].shape) @ np.linalg.pinv(values))
+    return np.argsort(case.reading.arrange(place).reshape(-1))
 
 
 def _dropped_recovered(case: Case) -> Iterator[Trial]:
@@ -216,20 +221,28 @@ def _projected(case: Case) -> Iterator[Trial]:
         if len(right) < columns.shape[1] + 2:
             continue
         matrix = np.linalg.lstsq(columns, observed, rcond=None)[0]
+        if np.linalg.svd(matrix[:setting.dv], compute_uv=False).min() < 0.02:
+            continue  # the right output hardly enters
         yield case.trial(Label("H10", f"the right output times {told}", 3.0), (columns @ matrix).reshape(-1))
 
 
 def effective_scale(case: Case) -> float | None:
-    """The factor of Q Kᵀ in observed weights, from the ratios of weights within each row.
+    """The factor of Q Kᵀ in observed or recovered weights, from the ratios of weights within each row.
 
     None unless one factor explains all rows to about 1e−3.
     """
-    if case.reading.stage != "weights" or case.reading.mean or case.reading.note:
+    setting = case.setting
+    if case.reading.mean or case.reading.note or setting.options.softcap is not None or setting.bias is not None:
         return None
-    weights = case.observed.reshape(case.base["weights"].shape)
-    if not np.isfinite(weights).all() or case.setting.options.softcap is not None or case.setting.bias is not None:
+    if case.reading.stage == "weights":
+        weights, doubt = case.observed.reshape(case.base["weights"].shape), float(case.tolerances[0].max())
+    elif (recovered := recover(case)) is not None:
+        weights, doubt = recovered, float(case.tolerances[0].max() * np.abs(np.linalg.pinv(case.base["v"])).sum(-2).max())
+    else:
         return None
-    seen = (weights > 20 * case.tolerance("digits").reshape(weights.shape)) & (weights > 0)
+    if not np.isfinite(weights).all():
+        return None
+    seen = weights > max(20 * doubt, 1e-300)
     with np.errstate(all="ignore"):
         logs = np.where(seen, np.log(np.where(seen, weights, 1.0)), 0.0)
         counts = np.maximum(seen.sum(-1, keepdims=True), 1)

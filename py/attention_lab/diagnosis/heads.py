@@ -106,7 +106,8 @@ def merge_one(setting: Setting, state: State) -> None:
 def unsplit(setting: Setting) -> Iterator[Variant]:
     def join(setting: Setting, state: State) -> None:
         state.update(q=packed(setting.q)[:, None], own_k=packed(setting.k)[:, None], own_v=packed(setting.v)[:, None],
-                     keep=_first_head(setting.keep), bias=_first_head(setting.bias))
+                     keep=None if setting.keep is None else setting.keep[:, :1],
+                     bias=None if setting.bias is None else setting.bias[:, :1])
 
     def no_groups(setting: Setting, state: State) -> None:
         state.update(k=state["own_k"], v=state["own_v"])
@@ -120,10 +121,6 @@ def unsplit(setting: Setting) -> Iterator[Variant]:
         if setting.options.scale == "sqrt_dk":
             yield Variant((*begin, ("scaled", wide_scale), *ends), (Label("H5"),), pairs=False)
         yield Variant((*begin, *ends), (Label("H5", "with the scale of one head", 0.1),), pairs=False)
-
-
-def _first_head(array: Array | None) -> Array | None:
-    return None if array is None else array[:, :1]
 
 
 @FAMILY.mistake(

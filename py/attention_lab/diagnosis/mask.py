@@ -41,7 +41,7 @@ def masked_by(setting: Setting, id: str, keep: Bools | None, detail: str = "", r
     right = setting.keep
     if keep is None:
         keep = np.ones((1, 1, setting.n, setting.m), bool)
-    if np.array_equal(*np.broadcast_arrays(keep, True if right is None else right)):
+    if keep.all() if right is None else (keep == right).all():
         return
     own = setting.options.empty_row
     empty = not keep.any(-1).all()
@@ -151,7 +151,7 @@ def zero_fill(setting: Setting) -> Iterator[Variant]:
         if len(setting.parts) > 1:
             for name, part in setting.parts.items():
                 rest = setting.without(name)
-                fill = np.where(rest, 0.0, -np.inf)
+                fill = 0.0 if rest is None else np.where(rest, 0.0, -np.inf)
                 yield single("masked", set_mask, Label("M5", f"only the {name} mask", 0.2), meet(rest, part), fill)
 
 

@@ -1,34 +1,23 @@
 """diagnose(): compare someone's scores, weights or output with ours and name the mistake that gives their numbers.
 
-Does not: read text or files (inputs/ does), and never changes a tolerance to make something fit.
+Does not: read text or files (inputs/ does), and never widens a tolerance to make something fit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from attention_lab.core import LabError, Options, attend
 
-from . import compare, invariants, message, rounding
-from .case import Case, Trial, composable
-from .conventions import MEAN_WEIGHTS
-from .fit import effective_scale, fitted, recover
-from .flow import Label, Variant, base_state, run, stack
-from .mistakes import CATALOGUE, variants
-from .reading import LOGITS, readings
-from .result import Candidate, Diagnosis, Place
-from .setting import Array, Setting, setting_of
-
-# Mistakes that are common enough to be expected together with another one.
-PAIRS = frozenset((
-    "S1 S2 S3 S5 S7 S8 S12 S10 S13 A1 X1 X2 X9 X10 X11 M1 M2 M3 M5 M8 M11 M12 M13 M14 M15 M16 M21 L1 L2 L3 L4 L7 L8 "
-    "H1 H2 H3 H8 C1 C2 C4 O1 O2 O3 O4").split())
-PAIR_RANK = 0.45  # only their usual parameters
-CONSIDERED = 8  # candidates reported
-Progress = Generator[float, None, Diagnosis]
+from . import compare
+from .flow import base_state
+from .reading import STAGES, readings
+from .result import Diagnosis
+from .session import Progress, Session
+from .setting import Array, setting_of
 
 
 def diagnose(q: Any, k: Any, v: Any, observed: Any, options: Options = Options(), keep: Any = None, bias: Any = None,  # noqa: B008
@@ -54,14 +43,26 @@ def diagnose_steps(q: Any, k: Any, v: Any, observed: Any, options: Options = Opt
     """diagnose() in small pieces: yields the fraction done, returns the Diagnosis (as StopIteration.value)."""
     numbers = _numbers(observed)
     trace = attend(q, k, v, options, keep=keep, bias=bias)
-    heads = options.heads[1] if options.heads else np.shape(k)[-3] if np.ndim(k) > 2 else None
-    setting = setting_of(trace, heads if heads and heads > 1 else None if heads is None else 1)
+    setting = setting_of(trace, options.heads[1] if options.heads else np.shape(k)[-3] if np.ndim(k) > 2 else None)
     half = compare.half_widths(numbers, digits, resolution)
     found = readings(setting, trace, numbers.shape, stage)
     yield 0.02
-    run_once = _Session(setting, base_state(setting), found, numbers, half)
-    result = yield from run_once.steps(digits is None and resolution is None)
+    session = Session(setting, base_state(setting), found, numbers, half)
+    result = yield from session.steps(digits is None and resolution is None)
     return result
+
+
+def diagnose_stages(q: Any, k: Any, v: Any, arrays: Mapping[str, Any], options: Options = Options(), keep: Any = None,  # noqa: B008
+                    bias: Any = None, digits: int | None = None) -> tuple[Diagnosis, ...]:
+    """diagnose() for several stages of one computation, in the order in which they are computed.
+
+    arrays maps stage names to numbers. The first result that is not "match" or "rounding" is where it goes wrong.
+    """
+    order = (*STAGES[:-3], "log_sum_exp", "weights", "output")
+    unknown = sorted(set(arrays) - set(order))
+    if unknown:
+        raise LabError(f"stages must be among {', '.join(order)}; got {', '.join(unknown)}", "stage")
+    return tuple(diagnose(q, k, v, arrays[stage], options, keep, bias, stage, digits) for stage in order if stage in arrays)
 
 
 def _numbers(observed: Any) -> Array:
@@ -75,250 +76,3 @@ def _numbers(observed: Any) -> Array:
     if numbers.size == 0:
         raise LabError("There are no numbers to check.", "observed")
     return numbers
-
-
-class _Session:
-    """One diagnosis on its way: cases, the trials so far, and the order in which explanations are preferred."""
-
-    def __init__(self, setting: Setting, base: dict[str, Any], found: list[Any], numbers: Array, half: Array) -> None:
-        self.setting, self.base, self.numbers = setting, base, numbers
-        self.shape = numbers.shape
-        self.cases = [self._case(reading, half) for reading in found]
-        self.trials: list[Trial] = []
-        self.variants: list[Variant] = []
-
-    def _case(self, reading: Any, half: Array) -> Case:
-        observed, flat = self.numbers.reshape(-1).copy(), half.reshape(-1)
-        if reading.stage in ("biased", "masked"):
-            # Code often writes a large negative number where we write −∞.
-            hidden = np.isneginf(reading.expected.reshape(-1)) & (observed <= -1e4)
-            observed[hidden] = -np.inf
-        stored = rounding.stored_as(observed, flat)
-        levels = ["digits", "float32"]
-        if stored in ("float16", "bfloat16") and _telling(observed, flat, stored):
-            levels.append(stored)
-        return Case(self.setting, self.base, reading, observed, flat, tuple(levels))
-
-    def steps(self, exact: bool) -> Progress:
-        """The order of preference; the first explanation that fits ends it."""
-        right = self._right()
-        if right is not None:
-            return right
-        self.variants = variants(self.setting)
-        yield 0.05
-        yield from self._singles()
-        if result := self._best(0, self.trials):
-            return result
-        if exact and (digits := _decimals(self.numbers)) is not None:
-            # Few decimals without being told: perhaps the numbers were rounded.
-            half = np.full(self.shape, compare.HALF * 10.0**-digits)
-            again = _Session(self.setting, self.base, [case.reading for case in self.cases], self.numbers, half)
-            result = yield from again.steps(False)
-            if result.verdict in ("match", "rounding", "convention", "mistake"):
-                result = message.with_note(result, f"taken as rounded to {digits} decimals")
-                return result
-        if result := self._rounded(("float32",)):
-            return result
-        if result := self._best(1, self.trials):
-            return result
-        fits = [trial for case in self.cases for trial in fitted(case)]
-        yield 0.5
-        for level in (0, 1):
-            if result := self._best(level, fits, spare=14.0):
-                return result
-        pairs: list[Trial] = []
-        yield from self._pairs(pairs)
-        for level in (0, 1):
-            if result := self._best(level, pairs, spare=22.0):
-                return result
-        if result := self._rounded(("float16", "bfloat16")):
-            return result
-        for trials, spare in ((self.trials, 0.0), (fits, 14.0), (pairs, 22.0)):
-            if result := self._best(2, trials, spare):
-                return result
-        return self._unexplained([*self.trials, *fits, *pairs])
-
-    def _right(self) -> Diagnosis | None:
-        """A stage that is right, exactly or up to a rounding that its digits betray."""
-        for case in self.cases:
-            if compare.worst(case.expected, case.observed, self._own(case)) <= 1:
-                if case.reading.mean:
-                    return self._averaged(case)
-                return self._finish(case, "match")
-        return self._rounded(tuple(name for name in ("float32", "float16", "bfloat16")), on_grid=True) or self._simulated()
-
-    def _own(self, case: Case) -> Array:
-        """The tolerance of the right numbers: at a low precision of ours, its last place counts as equal."""
-        precision = self.setting.options.precision
-        if precision == "float64":
-            return case.tolerances[0]
-        return case.tolerances[0] + 4 * rounding.FORMATS[precision].unit * np.abs(np.nan_to_num(case.expected))
-
-    def _rounded(self, precisions: Iterable[str], on_grid: bool = False) -> Diagnosis | None:
-        for precision in precisions:
-            for case in self.cases:
-                if on_grid and not rounding.on_grid(case.observed, case.half, precision):
-                    continue
-                if compare.worst(_exact(case), case.observed, case.bound(precision)) <= 1:
-                    return self._averaged(case) if case.reading.mean else self._finish(case, "rounding", precision=precision)
-        return None
-
-    def _simulated(self) -> Diagnosis | None:
-        """Right numbers with one thing rounded on the way, recomputed and compared."""
-        for case in self.cases:
-            if case.reading.mean or compare.worst(_exact(case), case.observed, 2 * case.bound("bfloat16")) > 1:
-                continue
-            for precision, told, state in rounding.simulations(self.setting, self.base, case.reading.stage):
-                predicted = np.broadcast_to(case.reading.cells(state), case.observed.shape)
-                if compare.worst(predicted, case.observed, case.tolerance("float32")) <= 1:
-                    return self._finish(case, "rounding", precision=precision, detail=f"{told} rounded")
-        return None
-
-    def _averaged(self, case: Case) -> Diagnosis:
-        label = Label("H4", "the returned weights", frameworks=MEAN_WEIGHTS)
-        return self._finish(case, "convention", trials=[case.trial(label, case.expected)])
-
-    def _singles(self) -> Generator[float, None, None]:
-        for place, variant in enumerate(self.variants):
-            for case in self.cases:
-                if case.affects(variant):
-                    for trials in case.trials(variant):
-                        self.trials.extend(trials)
-                        yield 0.05 + 0.35 * place / len(self.variants)
-
-    def _pairs(self, found: list[Trial]) -> Generator[float, None, None]:
-        usual = []
-        for variant in self.variants:
-            chosen = [i for i, label in enumerate(variant.labels) if label.id in PAIRS and label.rank <= PAIR_RANK]
-            if chosen and variant.pairs:
-                usual.append(variant.part(chosen) if variant.params else variant)
-        usual = stack(usual)
-        for place, inner in enumerate(usual):
-            for case in self.cases:
-                partners = [outer for outer in usual if composable(inner, outer) and case.affects(outer)]
-                if not partners:
-                    continue
-                state = run(self.setting, self.base, inner, "output")
-                for outer in partners:
-                    for trials in case.trials(outer, inner, state):
-                        found.extend(trials)
-                        yield 0.5 + 0.45 * place / len(usual)
-
-    def _best(self, level: int, trials: list[Trial], spare: float = 0.0) -> Diagnosis | None:
-        """The trials that fit at this level, if any, as a diagnosis. `spare` bits must be left unexplained by chance."""
-        fits = [trial for trial in trials if level < len(trial.times) and trial.times[level] <= 1]
-        if spare:
-            fits = [trial for trial in fits if trial.case.information(level) > spare]
-        if not fits:
-            return None
-        if level:
-            closest = min(trial.times[level] for trial in fits)
-            fits = [trial for trial in fits if trial.times[level] <= max(4 * closest, 0.02)]
-        fits.sort(key=lambda trial: (trial.label.rank, trial.times[level]))
-        case = fits[0].case
-        fits = [trial for trial in fits if trial.case is case]
-        ids = fits[0].label.id.split("+")
-        convention = all(CATALOGUE[id].convention for id in ids) and bool(fits[0].label.frameworks)
-        return self._finish(case, "convention" if convention else "mistake", trials=fits, level=level)
-
-    def _finish(self, case: Case, verdict: str, *, trials: list[Trial] | None = None, level: int = 0,
-                precision: str | None = None, detail: str = "") -> Diagnosis:
-        trials = trials or []
-        best = trials[0] if trials else None
-        matches = tuple(dict.fromkeys(trial.label.id for trial in trials))
-        if verdict == "rounding" and precision in ("float16", "bfloat16", "tf32"):
-            matches = ("P1",)
-        shape = self.shape
-        tolerance = case.tolerances[level].reshape(shape)
-        expected = case.reading.expected
-        observed = case.observed.reshape(shape)
-        diagnosis = Diagnosis(
-            verdict=verdict, stage=case.reading.stage, matches=matches,  # type: ignore[arg-type]
-            frameworks=best.label.frameworks if best else (),
-            first_divergence=None if verdict in ("match", "rounding") else _first(case.reading.stage, expected, observed, tolerance),
-            message="", observed=observed, expected=expected, tolerance=tolerance,
-            mistaken=best.predicted.reshape(shape) if best and best.predicted is not None else None,
-            detail=best.label.detail if best else detail, precision=precision,
-            effective_scale=self._scale(case, best, verdict),
-            stages=self._stages(best) if best else (),
-            invariants=invariants.check(case), candidates=self._candidates(case, trials, level),
-            recovered_weights=recover(case), notes=(case.reading.note,) if case.reading.note else (),
-            separable=len(matches) < 2)
-        return message.completed(diagnosis)
-
-    def _scale(self, case: Case, best: Trial | None, verdict: str) -> float | None:
-        if best is not None and best.label.scale is not None:
-            return best.label.scale
-        if verdict in ("match", "rounding"):
-            return self.setting.scale
-        return effective_scale(case)
-
-    def _stages(self, best: Trial) -> tuple[Place, ...]:
-        """For every stage that the best match changes, its first cell that changes."""
-        ours, theirs = self.base, best.replay()
-        if theirs is None:
-            return ()
-        found = []
-        for stage in (*LOGITS, "weights", "output"):
-            right, wrong = ours[stage], theirs[stage]
-            right, wrong = right.reshape(self.setting.lead + right.shape[-2:]), np.asarray(wrong, np.float64)
-            if wrong.size == right.size:
-                scale = np.abs(right[np.isfinite(right)]).max(initial=0.0)
-                place = _first(stage, right, wrong.reshape(right.shape), np.full(right.shape, 1e-12 * scale))
-                if place:
-                    found.append(place)
-        return tuple(found)
-
-    def _candidates(self, case: Case, fits: list[Trial], level: int) -> tuple[Candidate, ...]:
-        """The closest trial of each id, those that fit first."""
-        closest: dict[str, Trial] = {}
-        for trial in [*fits, *sorted(self.trials, key=lambda trial: trial.times[level] if level < len(trial.times) else np.inf)]:
-            if trial.case is case and len(closest) < CONSIDERED:
-                closest.setdefault(trial.label.id, trial)
-        return tuple(self._candidate(trial, level) for trial in closest.values() if level < len(trial.times))
-
-    @staticmethod
-    def _candidate(trial: Trial, level: int) -> Candidate:
-        name = " and ".join(CATALOGUE[id].name for id in trial.label.id.split("+"))
-        return Candidate(trial.label.id, name, trial.label.detail, trial.error, trial.times[level],
-                         trial.times[level] <= 1)
-
-    def _unexplained(self, trials: list[Trial]) -> Diagnosis:
-        """Nothing fits: impossible for any softmax, one wrong number, or unknown."""
-        case = min(self.cases, key=lambda case: float(np.median(np.minimum(
-            compare.absolute(case.expected, case.observed), 1e300))))
-        self.trials = trials
-        diagnosis = self._finish(case, "unknown")
-        wrong = compare.differs(case.expected, case.observed, case.tolerances[0])
-        impossible = [one for one in diagnosis.invariants if not one.holds and one.name in invariants.IMPOSSIBLE]
-        if (wrong.sum() == 1 and wrong.size >= 4) or impossible:
-            return message.completed(diagnosis, verdict="inconsistent", lone=int(wrong.sum()) == 1 and wrong.size >= 4)
-        return diagnosis
-
-
-def _exact(case: Case) -> Array:
-    """The right numbers in float64, whatever precision the options ask for."""
-    return np.asarray(np.broadcast_to(case.reading.cells(case.base), case.observed.shape))
-
-
-def _telling(observed: Array, half: Array, name: str) -> bool:
-    """Whether at least three numbers would be off this format's grid if they were not computed in it."""
-    step = np.abs(observed) * 2 * rounding.FORMATS[name].unit
-    return bool((np.isfinite(observed) & (step > 4 * half) & (observed != np.rint(observed))).sum() >= 3)
-
-
-def _decimals(numbers: Array) -> int | None:
-    """How many decimals the numbers have, if at most 7."""
-    finite = numbers[np.isfinite(numbers)]
-    for digits in range(8):
-        if (np.abs(np.round(finite, digits) - finite) <= 1e-15 * np.abs(finite)).all():
-            return digits if digits else None
-    return None
-
-
-def _first(stage: str, expected: Array, observed: Array, tolerance: Array) -> Place | None:
-    wrong = np.argwhere(compare.differs(expected, observed, tolerance))
-    if not len(wrong):
-        return None
-    index = tuple(int(i) for i in wrong[0])
-    return stage, index, float(expected[index]), float(observed[index])

@@ -36,11 +36,13 @@ def _sentence(result: Diagnosis, lone: bool) -> str:
         how = f" ({result.detail})" if result.detail else ""
         return f"Your {what} {be} right, computed in {PRECISION.get(result.precision or '', 'a lower precision')}{how}: the differences are its rounding."
     if result.verdict == "convention":
-        return f"Your {what} {be} what comes out when {_clause(result)}; {_list(result.frameworks)} {'does' if len(result.frameworks) == 1 else 'do'} this by design."
+        do = "does" if len(result.frameworks) == 1 else "do"
+        return f"Your {what} {be} what comes out when {_clause(result)}; {_list(result.frameworks)} {do} this by design."
     if result.verdict == "mistake":
-        others = [match for match in result.matches[1:]]
-        more = f" This input cannot tell it from {_list(tuple(_named(match) for match in others[:3]), 'or')}." if others else ""
-        return f"Your {what} {be} what comes out when {_clause(result)}.{more}"
+        others = _list(tuple(_named(match) for match in result.matches[1:4]), "or")
+        design = f" ({_list(result.frameworks)}: by design)" if result.frameworks else ""
+        more = f" This input cannot tell it from {others}." if others else ""
+        return f"Your {what} {be} what comes out when {_clause(result)}{design}.{more}"
     broken = next((one for one in result.invariants if not one.holds), None)
     if result.verdict == "inconsistent":
         if lone and result.first_divergence:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from . import conventions
 from .entry import Family
 from .flow import Label, State, Variant, single
 from .mask import causal_mask, masked_by
@@ -45,12 +44,9 @@ def multiplied(setting: Setting) -> Iterator[Variant]:
 def unasked_causal(setting: Setting) -> Iterator[Variant]:
     if "causal" in setting.parts:
         return
-    corners = [(0, "top-left", conventions.TOP_LEFT)]
-    if setting.n != setting.m:
-        corners.append((setting.m - setting.n, "bottom-right", conventions.BOTTOM_RIGHT))
-    for offset, detail, frameworks in corners:
-        keep = meet(setting.keep, causal_mask(setting, offset)[None, None])
-        yield from masked_by(setting, "O4", keep, detail, 0.2, frameworks)
+    corners = {0: "top-left"} if setting.n == setting.m else {0: "top-left", setting.m - setting.n: "bottom-right"}
+    for offset, detail in corners.items():
+        yield from masked_by(setting, "O4", meet(setting.keep, causal_mask(setting, offset)[None, None]), detail, 0.2)
 
 
 @FAMILY.mistake(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,7 +72,7 @@ def readings(setting: Setting, trace: Trace, shape: tuple[int, ...], stage: str 
     wanted = ("output", "weights", *reversed(LOGITS), "log_sum_exp") if stage == "auto" else (stage,)
     exact: list[Reading] = []
     loose: list[Reading] = []
-    seen: list[NDArray[np.floating]] = []
+    seen: list[NDArray[Any]] = []
     for name in wanted:
         array = getattr(trace, "head_output" if name == "output" else name)
         if any(array is other for other in seen):
@@ -96,7 +97,7 @@ def _squeezed(shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(size for size in shape if size != 1)
 
 
-def _four(setting: Setting, name: str, array: NDArray[np.floating]) -> Array:
+def _four(setting: Setting, name: str, array: NDArray[Any]) -> Array:
     rows = array.shape[-1:] + (1,) if name == "log_sum_exp" else array.shape[-2:]
     return np.asarray(array, np.float64).reshape((setting.batches, setting.heads) + rows)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -106,10 +107,10 @@ def setting_of(trace: Trace, kv_heads: int | None) -> Setting:
     batched = len(lead) == 1 and trace.options.lengths is not None
     axes = (lead[0], 1) if batched else (math.prod(lead[:-1]), lead[-1] if lead else 1)
 
-    def four(array: NDArray[np.floating]) -> Array:
+    def four(array: NDArray[Any]) -> Array:
         return np.asarray(array, np.float64).reshape(axes + array.shape[-2:])
 
-    def four_mask(array: NDArray[np.bool_] | Array) -> NDArray[np.generic]:
+    def four_mask(array: NDArray[Any]) -> NDArray[Any]:
         spread = array.reshape((1,) * (2 + len(lead) - array.ndim) + array.shape)
         if len(lead) == 1:
             spread = spread[:, None] if batched else spread[None]
@@ -118,9 +119,10 @@ def setting_of(trace: Trace, kv_heads: int | None) -> Setting:
         # Rules that do not depend on the query come as one row: the mistakes want the whole matrix.
         return np.broadcast_to(spread, spread.shape[:2] + trace.scores.shape[-2:])
 
-    every = axes[1] // kv_heads if kv_heads else 1
-    parts = {rule.code: four_mask(rule.visible).astype(bool) for rule in trace.rules}
-    finite = None if bias is None else four_mask(np.where(np.isneginf(bias), 0.0, bias)).astype(np.float64)
+    # One K head for all, or K that broadcasts over batches: the axis then has another length than heads.
+    every = axes[1] // kv_heads if kv_heads and not batched and axes[1] % kv_heads == 0 else 1
+    parts: dict[str, Bools] = {rule.code: four_mask(rule.visible) for rule in trace.rules}
+    finite = None if bias is None else four_mask(np.where(np.isneginf(bias), 0.0, np.asarray(bias, np.float64)))
     return Setting(trace.options, four(q), four(k)[:, ::every], four(v)[:, ::every], lead, trace.scale, finite, parts)
 
 
