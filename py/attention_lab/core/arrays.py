@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 
 from .errors import DtypeError, OptionError, OverflowLabError, ShapeError
 from .options import Precision
-from .precision import FORMATS
+from .precision import FORMATS, Floats
 
-Floats = NDArray[np.floating[Any]]
 Bools = NDArray[np.bool_]
 
 
@@ -22,9 +21,7 @@ def matrix(value: Any, label: str, field: str) -> Floats:
     """A float64 copy of an input with rows and columns, and perhaps leading axes."""
     array = _array(value, label, field, "iuf", "real numbers")
     if array.ndim < 2:
-        raise ShapeError(
-            f"{label} must have rows and columns, 2 axes or more; its shape is {array.shape}", field
-        )
+        raise ShapeError(f"{label} must have rows and columns (2 axes); its shape is {array.shape}", field)
     if array.size == 0:
         raise ShapeError(f"{label} is empty: its shape is {array.shape}", field)
     return np.array(array, np.float64)
@@ -43,7 +40,7 @@ def keep_mask(value: Any, shape: tuple[int, ...]) -> Bools:
     """A copy of a keep mask for scores of `shape`: booleans, or whole numbers 0 and 1."""
     expected = "booleans, True = may attend (numbers to add to the scores are a bias)"
     array = _array(value, "keep", "keep", "biu", expected)
-    if not np.isin(array, (0, 1)).all():
+    if array.dtype.kind != "b" and not ((array == 0) | (array == 1)).all():
         raise DtypeError(f"keep must hold {expected}; got {array.dtype} other than 0 and 1", "keep")
     _check_broadcast(array, shape, "keep")
     return np.array(array, bool)
@@ -53,9 +50,7 @@ def constant(value: float, work: type[np.floating[Any]], field: str) -> Any:
     """A setting in the working type, which must not turn it into 0 or ∞."""
     number = work(value)
     if not np.isfinite(number) or (number == 0 and value != 0):
-        raise OptionError(
-            f"{field} = {value!r} does not fit {work.__name__}, in which scores are kept", field
-        )
+        raise OptionError(f"{field} = {value!r} does not fit {work.__name__}, the type of the scores", field)
     return number
 
 

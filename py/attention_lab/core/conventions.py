@@ -14,9 +14,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from .arrays import Floats, keep_mask
+from .arrays import keep_mask
 from .errors import OptionError
 from .options import EmptyRow, Options
+from .precision import Floats
 from .sdpa import DEFAULT, LIMIT, attend
 
 

@@ -5,23 +5,17 @@ Does not: project. multihead.py does, with the weight matrices.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from .errors import ShapeError
-
-Floats = NDArray[np.floating[Any]]
+from .precision import Floats
 
 
 def split(array: Floats, count: int, name: str) -> Floats:
     """(…, length, count·d) → (…, count, length, d); head h is columns h·d to (h + 1)·d − 1."""
     columns = array.shape[-1]
     if columns % count:
-        raise ShapeError(
-            f"{name.upper()} has {columns} columns, which {count} packed heads do not divide", name
-        )
+        raise ShapeError(f"{name.upper()} has {columns} columns: {count} heads do not divide them", name)
     return np.swapaxes(array.reshape(*array.shape[:-1], count, columns // count), -3, -2)
 
 

@@ -13,9 +13,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from .arrays import Bools, Floats, keep_mask
+from .arrays import Bools, keep_mask
 from .errors import ShapeError
 from .options import Options
+from .precision import Floats
 
 Code = Literal["causal", "window", "lengths", "keep", "bias"]
 

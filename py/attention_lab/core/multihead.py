@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from . import ordered
-from .arrays import Floats, finite, matrix, refuse
+from .arrays import finite, matrix, refuse
 from .errors import ShapeError
 from .options import Options, Precision
-from .precision import round_to
+from .precision import Floats, round_to
 from .sdpa import DEFAULT, Trace, attend
 
 

@@ -8,12 +8,10 @@ Here a score depends on its two rows alone, and sums over keys run in key order:
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.floating[Any]]
+from .precision import Floats
 
 KEYS = 64  # up to here always in a plain loop; above only while that is cheap
 _LOOP_KEYS, _LOOP_TERMS = 1024, 1 << 20

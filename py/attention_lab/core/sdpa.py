@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from . import heads, masks, ordered
-from .arrays import Bools, Floats, additive_bias, constant, finite, matrix, refuse
+from .arrays import Bools, additive_bias, constant, finite, matrix, refuse
 from .errors import LimitError
 from .options import Options, Precision
-from .precision import FORMATS, round_to, ulps
+from .precision import FORMATS, Floats, round_to, ulps
 
 LIMIT = 16_000_000
 DEFAULT = Options()
@@ -117,8 +117,7 @@ class Trace:
             return {"weights": 0.0, "output": 0.0}
         exact = _forward(*self.given, self.rules, replace(self.options, precision="float64"))
         return {
-            "weights": ulps(self.weights, exact.weights, precision),
-            "output": ulps(self.output, exact.output, precision),
+            name: ulps(getattr(self, name), getattr(exact, name), precision) for name in ("weights", "output")
         }
 
     @cached_property
@@ -133,24 +132,17 @@ class Trace:
         sound = finite(self.denominators) & ~self.empty_rows
         failures = (("overflow", np.isposinf(sums)), ("underflow", sums == 0))
         failure = next((name for name, rows in failures if (rows & sound).any()), None)
-        merged = self._merged(round_to(output, self.options.precision))
-        merged.setflags(write=False)
-        return merged, failure
+        return self._merged(round_to(output, self.options.precision)), failure
 
     def _merged(self, output: Floats) -> Floats:
-        return heads.merge(output) if self.options.heads else output
+        merged = heads.merge(output) if self.options.heads else output
+        merged.setflags(write=False)
+        return merged
 
 
 def attend(
-    q: Any,
-    k: Any,
-    v: Any,
-    options: Options = DEFAULT,
-    *,
-    keep: Any = None,
-    bias: Any = None,
-    limit: int = LIMIT,
-) -> Trace:
+    q: Any, k: Any, v: Any, options: Options = DEFAULT, *, keep: Any = None, bias: Any = None, limit: int = LIMIT,
+) -> Trace:  # fmt: skip
     """Scaled dot-product attention of queries q (…, n, dk), keys k (…, m, dk) and values v (…, m, dv).
 
     Leading axes broadcast. In the last of them, the heads, k and v may have fewer entries that divide those
@@ -232,10 +224,15 @@ def _mix(weights: Floats, v: Floats, used: Bools) -> Floats:
     wild = ~finite(v)
     if not wild.any():
         return ordered.mix(weights, v)
+
+    def meets(cells: Bools, values: Bools) -> Bools:
+        return ordered.mix(cells.astype(v.dtype), values.astype(v.dtype)) > 0
+
     output = ordered.mix(weights, np.where(wild, v.dtype.type(0), v))
-    for j in np.flatnonzero(wild.any(-1).reshape(-1, v.shape[-2]).any(0)):
-        term = weights[..., j, None] * np.where(wild[..., j, :], v[..., j, :], v.dtype.type(0))[..., None, :]
-        output += np.where(used[..., j, None], term, v.dtype.type(0))
+    up, down = (meets(used & (weights > 0), v == infinity) for infinity in (np.inf, -np.inf))
+    output[up], output[down] = np.inf, -np.inf
+    vanished = meets(used & (weights == 0), np.isinf(v))  # 0·∞
+    output[meets(used, np.isnan(v)) | vanished | (up & down)] = np.nan
     return output
 
 

@@ -74,8 +74,8 @@ def test_options_take_what_numpy_and_json_give() -> None:
         ({"v": [[None]]}, DtypeError, "v", "V must hold real numbers; got object"),
         ({"q": [[1j]]}, DtypeError, "q", "Q must hold real numbers; got complex128"),
         ({"q": [[True]]}, DtypeError, "q", "Q must hold real numbers; got bool"),
-        ({"q": [1.0]}, ShapeError, "q", "Q must have rows and columns, 2 axes or more; its shape is (1,)"),
-        ({"v": 3}, ShapeError, "v", "V must have rows and columns, 2 axes or more; its shape is ()"),
+        ({"q": [1.0]}, ShapeError, "q", "Q must have rows and columns (2 axes); its shape is (1,)"),
+        ({"v": 3}, ShapeError, "v", "V must have rows and columns (2 axes); its shape is ()"),
         ({"k": np.ones((0, 1))}, ShapeError, "k", "K is empty: its shape is (0, 1)"),
         ({"q": np.ones((2, 0))}, ShapeError, "q", "Q is empty: its shape is (2, 0)"),
         ({"k": [[1.0, 2.0, 3.0]]}, ShapeError, "k", "K has 3 columns, Q has 1: both need dₖ columns"),
@@ -165,7 +165,7 @@ def test_masked_numbers_may_overflow(precision: Any) -> None:
 @pytest.mark.parametrize("field", ["scale", "temperature", "softcap"])
 def test_settings_that_float32_cannot_hold(field: str) -> None:
     for value in (1e-60, 1e60):
-        with pytest.raises(OptionError, match="does not fit float32, in which scores are kept"):
+        with pytest.raises(OptionError, match="does not fit float32, the type of the scores"):
             attend(ONE, ONE, ONE, Options(**{field: value}, precision="float16"))
         attend(ONE, ONE, ONE, Options(**{field: value}))
 

@@ -73,9 +73,9 @@ def test_scale_of_packed_heads_is_that_of_one_head() -> None:
 @pytest.mark.parametrize(
     ("shapes", "heads", "field", "message"),
     [
-        (((2, 6), (2, 6), (2, 6)), (4, 2), "q", "Q has 6 columns, which 4 packed heads do not divide"),
-        (((2, 8), (2, 7), (2, 6)), (4, 2), "k", "K has 7 columns, which 2 packed heads do not divide"),
-        (((2, 8), (2, 4), (2, 5)), (4, 2), "v", "V has 5 columns, which 2 packed heads do not divide"),
+        (((2, 6), (2, 6), (2, 6)), (4, 2), "q", "Q has 6 columns: 4 heads do not divide them"),
+        (((2, 8), (2, 7), (2, 6)), (4, 2), "k", "K has 7 columns: 2 heads do not divide them"),
+        (((2, 8), (2, 4), (2, 5)), (4, 2), "v", "V has 5 columns: 2 heads do not divide them"),
         (((2, 8), (2, 8), (2, 8)), (4, 2), "k", "K has 4 columns, Q has 2: both need dₖ columns"),
         (((5, 2, 2), (2, 2, 2), (5, 2, 2)), None, "k", r"K has leading axes \(2,\), expected \(5,\)"),
         (((4, 2, 2), (4, 2, 2), (3, 2, 2)), None, "v", r"V has leading axes \(3,\), expected \(4,\)"),

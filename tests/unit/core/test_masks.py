@@ -183,6 +183,18 @@ def test_a_value_masked_for_one_query_only() -> None:
     np.testing.assert_array_equal(trace.output, [[1, 2], [np.nan, 3.5]])
 
 
+def test_visible_wild_values_mix_as_ieee_arithmetic_says() -> None:
+    """w·∞ = ∞, ∞ − ∞ = NaN, 0·∞ = NaN (a weight that underflowed to 0 is not masked), NaN spreads."""
+    inf = np.inf
+    v = [[inf, inf, 1, inf, np.nan], [1, -inf, -inf, 2, 1], [1, 1, 1, 3, 1]]
+    q = [[0.0], [1.0]]  # the second query has weights 0, 1, 0
+    k = [[0.0], [2000.0], [0.0]]
+    trace = attend(q, k, v, Options(scale=1.0))
+    np.testing.assert_array_equal(trace.weights[1], [0, 1, 0])
+    np.testing.assert_array_equal(trace.output[0], [inf, np.nan, -inf, inf, np.nan])
+    np.testing.assert_array_equal(trace.output[1], [np.nan, np.nan, -inf, np.nan, np.nan])
+
+
 @pytest.mark.parametrize("poison", [np.nan, np.inf, -np.inf])
 def test_a_visible_wild_key_spoils_its_rows_but_no_masked_weight(poison: float) -> None:
     k = np.array([[poison], [1.0], [2.0]])

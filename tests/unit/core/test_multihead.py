@@ -69,7 +69,7 @@ def test_precision_rounds_the_projections() -> None:
         ({"w_k": np.ones((6, 6))}, "k", "K has 3 columns, Q has 2"),
         ({"x": np.ones(3)}, "x", "X must have rows and columns"),
         ({"w_v": [["a"]]}, "w_v", "W_V must hold real numbers"),
-        ({"heads": 3}, "q", "3 packed heads do not divide"),
+        ({"heads": 3}, "q", "3 heads do not divide"),
         ({"heads": 0}, "heads", "heads must be"),
         ({"w_q": np.full((6, 4), 1e308)}, "w_q", r"the product with W_Q at \[0, 0\] is beyond float64"),
     ],

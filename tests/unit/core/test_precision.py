@@ -44,6 +44,7 @@ def test_no_double_rounding() -> None:
     value = np.array([1 + 2.0**-8 + 2.0**-40])
     assert round_to(value, "bfloat16")[0] == 1 + 2.0**-7
     assert round_to(value.astype(np.float32), "bfloat16")[0] == 1
+    assert round_to(np.array([1 + 2.0**-11 + 2.0**-40] * 9), "float16").tolist() == [1 + 2.0**-10] * 9
 
 
 @pytest.mark.parametrize("precision", LOW)
