@@ -52,7 +52,7 @@ def _page(sheet: Sheet, link: Callable[[dict[str, str]], str], key: bool) -> str
     lines = [rf"{{\Large\bfseries Attention {'answer key' if key else 'worksheet'} {sheet.letter}}}"]
     if not key:
         lines.append(r"\hfill Name \underline{\hspace{45mm}}")
-    lines += ["", _tex(task(plan)), ""]
+    lines += ["", "" if key else _tex(task(plan)), ""]
     for name in "qkv":
         array = getattr(sheet.problem, name)
         lines.append(rf"$ {name.upper()} = {_matrix(sheet, name, array)} $\quad")

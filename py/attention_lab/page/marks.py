@@ -25,5 +25,5 @@ def mark(state: State) -> str:
     if state.hide:
         from attention_lab.render.panels import unknown_names
 
-        return unknown_names(state.hide)
+        return unknown_names(state.hide, state.lab)
     return ""

@@ -228,9 +228,11 @@ class SharePage:
         self.app.go(self.app.state.with_values({"sheet": self.plan.to_text()}), push=True)
 
     def _quiz(self) -> None:
-        from attention_lab.state import TABLE_STAGES
+        from attention_lab.explain.stages import stages
 
-        names = [name for name in self.plan.blank if name in TABLE_STAGES]
+        if self.app.view is None:
+            raise LabError("There is no result to ask about: see the sentence beside the inputs.")
+        names = [item.name for item in stages(self.app.view.slice_trace) if item.name in self.plan.blank]
         if not names:
             raise LabError("Choose at least one of scores, scaled scores, masked scores, weights or output to be left blank.")
         by_id("share-dialog").close()

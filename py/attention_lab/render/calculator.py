@@ -50,8 +50,12 @@ def render(view: View) -> dict[str, str]:
     if view.state.blank:  # whatever would give the answers away waits until they are shown
         from attention_lab.render.blank import check_line
 
-        hidden = {"calculator-row": check_line(), "calculator-pinned": "", "calculator-checks": ""}
-        return drawn | hidden
+        return drawn | {
+            "calculator-row": check_line(),
+            "calculator-summary": "",
+            "calculator-pinned": "",
+            "calculator-checks": "",
+        }
     return drawn | {"calculator-row": row_trace(view), "calculator-pinned": compared(view)}
 
 

@@ -89,10 +89,10 @@ def stylesheet() -> str:
     return "\n".join(rules) + "\n"
 
 
-def unknown_names(names: tuple[str, ...]) -> str:
+def unknown_names(names: tuple[str, ...], lab: str) -> str:
     """A sentence about names that are no part of the page, or ""."""
     strange = [name for name in names if name not in NAMES]
     if not strange:
         return ""
     shown = ", ".join(f"“{name[:20]}”" for name in strange[:3])
-    return f"hide= has no part called {shown}: expected {', '.join(NAMES)}. The rest is shown."
+    return f"hide= has no part called {shown}: expected {', '.join(p.name for p in PANELS if lab in p.labs)}."

@@ -59,6 +59,7 @@ def _page(sheet: Sheet, link: Linker, key: bool) -> str:
     plan = sheet.plan
     title = f"Attention {'answer key' if key else 'worksheet'} {sheet.letter}"
     names = "" if key else '<p class="sheet-name">Name <span></span> Date <span></span></p>'
+    head = "" if key else f'<p class="sheet-task">{escape(task(plan))}</p>'
     given = "".join(_given(sheet, name) for name in "qkv")
     steps = []
     place = 0
@@ -70,8 +71,8 @@ def _page(sheet: Sheet, link: Linker, key: bool) -> str:
     address = link(calculator_values(sheet, blank=not key))
     foot = "The steps of every number" if key else "Check your answers"
     return (
-        f'<section class="sheet{" sheet-key" if key else ""}" data-letter="{sheet.letter}">'
-        f'<header><h2>{title}</h2>{names}</header><p class="sheet-task">{escape(task(plan))}</p>'
+        f'<section class="sheet{" sheet-key" if key else ""}{" sheet-wide" if plan.keys > 4 else ""}" data-letter="{sheet.letter}">'
+        f'<header><h2>{title}</h2>{names}</header>{head}'
         f'<div class="sheet-given">{given}</div><div class="sheet-steps">{"".join(steps)}</div>'
         f'<footer>Seed {plan.seed}, sheet {sheet.letter}. {foot}: <a href="{escape(address)}">{escape(address)}</a></footer></section>'
     )

@@ -8,14 +8,18 @@ STYLE = """
 .sheet p { margin: 0 0 2mm; }
 .sheet-name span { display: inline-block; width: 45mm; border-bottom: 1px solid; }
 .sheet-name span + span { width: 25mm; }
-.sheet-given { display: flex; flex-wrap: wrap; gap: 3mm 10mm; margin: 2mm 0 5mm; }
+.sheet-given { display: flex; flex-wrap: wrap; align-items: flex-start; gap: 3mm 10mm; margin: 2mm 0 5mm; }
 .sheet-steps { display: grid; grid-template-columns: repeat(auto-fit, minmax(80mm, 1fr)); gap: 6mm 8mm; }
 .sheet-step, .sheet-table { break-inside: avoid; }
 .sheet-table { border-collapse: collapse; font-size: 15px; }
 .sheet-table caption { caption-side: top; text-align: left; padding-bottom: 1mm; }
-.sheet-table th { border: 0; padding: 0 2mm; font-weight: 400; text-align: center; background: none; position: static; }
-.sheet-table td { min-width: 11mm; height: 8mm; padding: 0 1.5mm; text-align: center; border: 1px solid #888; background: none; position: static; }
+.sheet-table th { border: 0; padding: 0 2mm; font-weight: 400; text-align: center; background: none; color: #444; position: static; }
+.sheet-table td { min-width: 12mm; height: 8.5mm; padding: 0 1.5mm; text-align: center; border: 1px solid #888; background: none; position: static; }
 .sheet-table thead td { border: 0; min-width: 0; height: auto; }
+.sheet-wide .sheet-table { font-size: 13px; }
+.sheet-wide .sheet-table td { min-width: 10mm; height: 7.5mm; padding: 0 0.5mm; }
+.sheet-wide .sheet-table th { padding: 0 1mm; }
+.sheet-wide .sheet-table thead td { min-width: 0; height: auto; }
 .sheet-answer { font-weight: 600; }
 .sheet-powers { font-variant-numeric: tabular-nums; }
 .sheet footer { margin-top: 6mm; padding: 0; border: 0; font-size: 11px; color: inherit; overflow-wrap: anywhere; }

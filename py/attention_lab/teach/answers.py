@@ -22,7 +22,7 @@ class Verdict(NamedTuple):
 
 RIGHT = Verdict("right", "✓")
 WRONG = Verdict("wrong", "✗ not this number")
-EMPTY = Verdict("empty", "empty")
+EMPTY = Verdict("empty", "")
 COARSE = Verdict("coarse", f"✓ so far: give {FEWEST_DECIMALS} decimals")
 UNREADABLE = Verdict("unreadable", "✗ not a number")
 

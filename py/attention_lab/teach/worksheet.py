@@ -184,9 +184,10 @@ def calculator_values(sheet: Sheet, blank: bool = True) -> dict[str, str]:
     values["scale"] = "sqrt_dk" if plan.scaled else "none"
     if plan.base == "2":
         values["T"] = repr(problem.options.temperature)
+        values["hide"] = "tempered"  # the sheet goes from scores to powers of 2 without this stage
     if plan.causal:
         values["causal"] = "top-left"
-    tables = [name for name in plan.blank if name not in ("exponentials", "sums")]
+    tables = [name for name in sheet.stages if name in plan.blank and name not in ("exponentials", "sums")]
     if blank and tables:
         values["blank"] = ",".join(tables)
     return values

@@ -126,7 +126,7 @@ def tolerance(material: Material, precision: Precision) -> float:
     """What two correct programs may differ by: rounding grows with the size of the products and values."""
     trace = material.trace
     unit = 2.0**-52 if precision == "float64" else 2.0**-23
-    products = float(np.abs(trace.q).max() * np.abs(trace.k).max()) * trace.q.shape[-1]
+    products = float((np.abs(trace.q) @ np.abs(trace.k).swapaxes(-1, -2)).max())
     reach = products * max(1.0, abs(trace.scale), abs(trace.scale) / trace.options.temperature)
     reach *= max(1.0, float(np.abs(trace.v).max()))
     return float(f"{max(TOLERANCES[precision], 16 * unit * reach):.1g}")
