@@ -20,7 +20,8 @@ def reasons(i: int, j: int, n: int, m: int, options: Options, keep: Any, bias: A
     left, right = options.window or (None, None)
     hides = {
         "causal": options.causal is not None and j > i + shift,
-        "window": (left is not None and j < i + shift - left) or (right is not None and j > i + shift + right),
+        "window": (left is not None and j < i + shift - left)
+        or (right is not None and j > i + shift + right),
         "lengths": options.lengths is not None and j >= options.lengths[0],
         "keep": keep is not None and not keep[i][j],
         "bias": bias is not None and bias[i][j] == -math.inf,
@@ -65,7 +66,9 @@ def matrices(draw: Any, rows: int, columns: int, limit: float = 8.0) -> np.ndarr
     """Mostly different numbers, now and then a few that repeat: ties and equal rows must work too."""
     if draw(st.booleans()):
         seed = draw(st.integers(0, 2**32 - 1))
-        return np.random.default_rng(seed).standard_normal((rows, columns)) * draw(st.sampled_from((0.1, 1, 4)))
+        return np.random.default_rng(seed).standard_normal((rows, columns)) * draw(
+            st.sampled_from((0.1, 1, 4))
+        )
     flat = draw(st.lists(numbers(limit), min_size=rows * columns, max_size=rows * columns))
     return np.array(flat).reshape(rows, columns)
 

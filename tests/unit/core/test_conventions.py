@@ -61,7 +61,9 @@ def test_other_settings_of_a_framework() -> None:
 
 
 def test_an_unknown_framework() -> None:
-    with pytest.raises(LabError, match=r"framework must be one of torch, torch-mha, jax, .*; got 'pandas'") as error:
+    with pytest.raises(
+        LabError, match=r"framework must be one of torch, torch-mha, jax, .*; got 'pandas'"
+    ) as error:
         Options.for_framework("pandas")
     assert error.value.field == "framework"
 
@@ -79,7 +81,9 @@ def test_causal_alignment_when_lengths_differ() -> None:
     for each in found:
         assert (each.first, each.second) == (top[each.index], bottom[each.index])
         assert each.codes == ("causal",)
-        assert each.text == "the causal mask is aligned top-left in PyTorch SDPA, bottom-right in FlashAttention"
+        assert (
+            each.text == "the causal mask is aligned top-left in PyTorch SDPA, bottom-right in FlashAttention"
+        )
 
 
 def test_no_difference_for_square_problems_and_explicit_offsets() -> None:
@@ -105,7 +109,9 @@ def test_polarity_of_a_boolean_mask() -> None:
     assert cells(row_0) == [(0, j) for j in range(5)]
     assert {each.codes for each in row_0} == {("true_means",)}
     row_1 = [each for each in found if each.index[0] == 1]
-    assert all(math.isnan(each.second) for each in row_1)  # there everything is masked out, and that gives NaN
+    assert all(
+        math.isnan(each.second) for each in row_1
+    )  # there everything is masked out, and that gives NaN
     assert {each.codes for each in row_1} == {("true_means", "empty_row")}
 
 

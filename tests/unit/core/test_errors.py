@@ -110,7 +110,9 @@ def test_arguments(arguments: dict[str, Any], kind: type[LabError], field: str |
 def test_the_limit_is_checked_before_anything_is_made() -> None:
     """4000 × 4000 is 16 million and allowed; 4001 queries are not. Views of one number keep this test small."""
     wide = np.broadcast_to(1.0, (4001, 1))
-    with pytest.raises(LimitError, match=r"4001 × 4000 = 16,004,000 scores .* are more than the limit of 16,000,000"):
+    with pytest.raises(
+        LimitError, match=r"4001 × 4000 = 16,004,000 scores .* are more than the limit of 16,000,000"
+    ):
         attend(wide, wide[:4000], wide[:4000])
     with pytest.raises(LimitError, match=r"2 × 8 × 100 × 100 = 160,000 scores"):
         attend(np.ones((2, 8, 100, 1)), np.ones((100, 1)), np.ones((100, 1)), limit=159_999)
@@ -177,8 +179,12 @@ def test_inputs_that_are_not_finite_are_no_error() -> None:
         assert np.isnan(trace.output[0, 0])
 
 
-@given(problems(), st.sampled_from((1e308, -1e308, 1e154, 1e-320, 5e-324, np.nan, np.inf, -np.inf)), st.data())
-def test_any_number_anywhere_gives_a_result_or_a_lab_error(problem: dict[str, Any], wild: float, data: Any) -> None:
+@given(
+    problems(), st.sampled_from((1e308, -1e308, 1e154, 1e-320, 5e-324, np.nan, np.inf, -np.inf)), st.data()
+)
+def test_any_number_anywhere_gives_a_result_or_a_lab_error(
+    problem: dict[str, Any], wild: float, data: Any
+) -> None:
     """Never a Python error, and never a NaN from finite numbers."""
     name = data.draw(st.sampled_from("qkv"))
     array = problem[name]

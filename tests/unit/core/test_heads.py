@@ -30,7 +30,11 @@ def test_grouped_query_heads_repeat_and_interleave() -> None:
 
 
 def test_multi_query_heads() -> None:
-    q, k, v = RNG.standard_normal((2, 3, 4, 5)), RNG.standard_normal((2, 1, 6, 5)), RNG.standard_normal((1, 6, 2))
+    q, k, v = (
+        RNG.standard_normal((2, 3, 4, 5)),
+        RNG.standard_normal((2, 1, 6, 5)),
+        RNG.standard_normal((1, 6, 2)),
+    )
     trace = attend(q, k, v)
     np.testing.assert_array_equal(trace.output[1, 2], attend(q[1, 2], k[1, 0], v[0]).output)
 
@@ -79,7 +83,12 @@ def test_scale_of_packed_heads_is_that_of_one_head() -> None:
         (((2, 8), (2, 8), (2, 8)), (4, 2), "k", "K has 4 columns, Q has 2: both need dₖ columns"),
         (((5, 2, 2), (2, 2, 2), (5, 2, 2)), None, "k", r"K has leading axes \(2,\), expected \(5,\)"),
         (((4, 2, 2), (4, 2, 2), (3, 2, 2)), None, "v", r"V has leading axes \(3,\), expected \(4,\)"),
-        (((2, 4, 2, 2), (3, 4, 2, 2), (2, 4, 2, 2)), None, "k", r"K has leading axes \(3, 4\), expected \(2, 4\)"),
+        (
+            ((2, 4, 2, 2), (3, 4, 2, 2), (2, 4, 2, 2)),
+            None,
+            "k",
+            r"K has leading axes \(3, 4\), expected \(2, 4\)",
+        ),
     ],
 )
 def test_shapes_that_do_not_fit(shapes: tuple[tuple[int, ...], ...], heads: tuple[int, int] | None, field: str,

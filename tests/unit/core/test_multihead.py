@@ -76,7 +76,14 @@ def test_precision_rounds_the_projections() -> None:
 )
 def test_errors(change: dict[str, Any], field: str, message: str) -> None:
     w_q, w_k, w_v, w_o = (np.ones(shape) for shape in ((6, 4), (6, 4), (6, 4), (4, 6)))
-    arguments: dict[str, Any] = {"x": np.ones((3, 6)) * 2, "w_q": w_q, "w_k": w_k, "w_v": w_v, "w_o": w_o, "heads": 2}
+    arguments: dict[str, Any] = {
+        "x": np.ones((3, 6)) * 2,
+        "w_q": w_q,
+        "w_k": w_k,
+        "w_v": w_v,
+        "w_o": w_o,
+        "heads": 2,
+    }
     with pytest.raises(LabError, match=message) as error:
         multi_head(**{**arguments, **change})
     assert error.value.field == field

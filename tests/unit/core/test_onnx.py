@@ -27,7 +27,9 @@ def cases() -> dict[str, Any]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # other operators' cases overflow on purpose while they are made
         found = collect_testcases("Attention")
-    return {case.name: case for case in found if [node.op_type for node in case.model.graph.node] == ["Attention"]}
+    return {
+        case.name: case for case in found if [node.op_type for node in case.model.graph.node] == ["Attention"]
+    }
 
 
 def compare(case: Any) -> None:

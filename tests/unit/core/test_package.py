@@ -55,7 +55,9 @@ def test_lazy_names_of_the_package() -> None:
     assert attention_lab.__version__ == "0.1.0"
     assert attention_lab.attend is attend
     assert attention_lab.Options is Options
-    assert {"attend", "Options", "Problem", "diagnose", "make_probe", "__version__"} <= set(attention_lab.__all__)
+    assert {"attend", "Options", "Problem", "diagnose", "make_probe", "__version__"} <= set(
+        attention_lab.__all__
+    )
     with pytest.raises(AttributeError, match="has no attribute 'attention'"):
         _ = attention_lab.attention
 

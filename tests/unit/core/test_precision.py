@@ -51,7 +51,9 @@ def test_no_double_rounding() -> None:
 def test_edges(precision: Any) -> None:
     largest = FORMATS[precision].largest
     past = largest + 2.0 ** (np.frexp(largest)[1] - 1 - FORMATS[precision].bits)  # half a step above: to ∞
-    given_ = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, largest, np.nextafter(past, 0), past, -past, 5e-324])
+    given_ = np.array(
+        [0.0, -0.0, np.inf, -np.inf, np.nan, largest, np.nextafter(past, 0), past, -past, 5e-324]
+    )
     rounded = round_to(given_, precision)
     np.testing.assert_array_equal(
         rounded, [0, 0, np.inf, -np.inf, np.nan, largest, largest, np.inf, -np.inf, 0]

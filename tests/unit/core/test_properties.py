@@ -72,11 +72,19 @@ def test_dividing_the_scores_never_raises_the_largest_weight(problem: dict[str, 
     zeros = np.zeros_like(problem["q"])
     options = Options(empty_row=problem["options"].empty_row)
     before, after = (
-        attend(zeros, problem["k"], problem["v"], options, bias=np.where(np.isneginf(scores), scores, scores / by))
+        attend(
+            zeros,
+            problem["k"],
+            problem["v"],
+            options,
+            bias=np.where(np.isneginf(scores), scores, scores / by),
+        )
         for by in (1.0, c)
     )
     known = ~before.empty_rows
-    assert (after.weights[known].max(-1) <= before.weights[known].max(-1) * (1 + bound(scores.shape[-1]))).all()
+    assert (
+        after.weights[known].max(-1) <= before.weights[known].max(-1) * (1 + bound(scores.shape[-1]))
+    ).all()
 
 
 @given(problems())

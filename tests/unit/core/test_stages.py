@@ -47,7 +47,9 @@ def test_each_stage_follows_from_the_one_before() -> None:
 
 def test_softcap_comes_before_bias_and_mask() -> None:
     """A cap of 1 keeps |capped| below 1, but a bias of 5 is added whole and a masked cell is −∞, not −1."""
-    trace = attend([[10.0]], [[10.0], [9.0]], [[1.0], [2.0]], Options(softcap=1.0, causal=0), bias=[[5.0, 0.0]])
+    trace = attend(
+        [[10.0]], [[10.0], [9.0]], [[1.0], [2.0]], Options(softcap=1.0, causal=0), bias=[[5.0, 0.0]]
+    )
     assert abs(trace.capped).max() <= 1
     assert trace.biased[0, 0] == trace.capped[0, 0] + 5
     assert trace.masked[0, 1] == -np.inf
@@ -92,7 +94,9 @@ def test_shapes_with_leading_axes() -> None:
 
 
 def test_leading_axes_broadcast() -> None:
-    trace = attend(RNG.standard_normal((2, 1, 4, 5)), RNG.standard_normal((3, 6, 5)), RNG.standard_normal((6, 2)))
+    trace = attend(
+        RNG.standard_normal((2, 1, 4, 5)), RNG.standard_normal((3, 6, 5)), RNG.standard_normal((6, 2))
+    )
     assert trace.output.shape == (2, 3, 4, 2)
     assert trace.q.shape == (2, 3, 4, 5)
     assert trace.k.shape == (2, 3, 6, 5)

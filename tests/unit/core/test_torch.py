@@ -27,7 +27,9 @@ def test_recorded_results() -> None:
     assert len(outputs) == COUNT
     for seed, expected in enumerate(outputs):
         output = ours(case(seed)).output
-        np.testing.assert_allclose(output.ravel(), expected, rtol=0, atol=TOLERANCE, err_msg=f"problem {seed}")
+        np.testing.assert_allclose(
+            output.ravel(), expected, rtol=0, atol=TOLERANCE, err_msg=f"problem {seed}"
+        )
 
 
 def test_the_record_is_small() -> None:
@@ -77,4 +79,6 @@ def test_live_log_sum_exp_and_weights() -> None:
         known = ~trace.empty_rows
         weights = torch.softmax(masked, -1).numpy()
         np.testing.assert_allclose(trace.weights[known], weights[known], rtol=0, atol=TOLERANCE)
-        np.testing.assert_allclose(trace.log_sum_exp, torch.logsumexp(masked, -1).numpy(), rtol=0, atol=TOLERANCE)
+        np.testing.assert_allclose(
+            trace.log_sum_exp, torch.logsumexp(masked, -1).numpy(), rtol=0, atol=TOLERANCE
+        )
