@@ -158,6 +158,9 @@ def guess_layout(
         return LayoutGuess(possible[0], 1.0, "the other order does not fit the shapes.")
     if not possible:
         return LayoutGuess(first, 0.5, "neither order fits the shapes given with it.")
+    alike = [layout for layout in possible if keys is not None and options[layout][1] == keys[layout][1]]
+    if len(alike) == 1:
+        return LayoutGuess(alike[0], 0.8, "in this order queries and keys have the same length.")
     heads, length = options[first]
     if heads == length:
         return LayoutGuess(first, 0.5, "both axes have the same length, so either order is possible.")

@@ -140,7 +140,8 @@ def _operation(text: str, position: int, symbol: str) -> PasteError:
 def _is_bullet(text: str, cell: Cell) -> bool:
     """A list mark at the beginning of a line: "- [1, 2]"."""
     begin = text.rfind("\n", 0, cell.position) + 1
-    return cell.text in ("-", "*", "+") and not text[begin : cell.position].strip()
+    spaced = text[cell.position + 1 : cell.position + 2] == " "
+    return cell.text in ("-", "*", "+") and spaced and not text[begin : cell.position].strip()
 
 
 def _joined(text: str, found: list[Found]) -> list[Found]:

@@ -117,7 +117,18 @@ def assemble(text: str, layout: Layout) -> Parsed:
         warnings += fixed_decimals(kinds, last)
     if layout.factors is not None:
         factors = np.array(layout.factors)
-        values, half = values * factors, half * np.abs(factors)
+        with np.errstate(over="ignore", invalid="ignore"):
+            scaled = values * factors
+        beyond = np.flatnonzero(np.isfinite(values) & ~np.isfinite(scaled))
+        if beyond.size:
+            cell = layout.cells[int(beyond[0])]
+            raise error_at(
+                text,
+                cell.position,
+                "LITERAL_OVERFLOW",
+                f"{shorten(cell.text)} times its display factor is too large for a 64-bit float.",
+            )
+        values, half = scaled, half * np.abs(factors)
         shown = ", ".join(f"{f:g}" for f in dict.fromkeys(layout.factors) if f != 1.0)
         warnings.append(f"multiplied by the display factor {shown}")
     parsed = Parsed(values.reshape(layout.shape), half.reshape(layout.shape), tuple(dict.fromkeys(warnings)))

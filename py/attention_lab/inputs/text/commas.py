@@ -60,9 +60,14 @@ def read_table(text: str) -> Parsed:
 
 def read_cells(text: str, rows: list[list[Cell]], warnings: list[str]) -> Parsed:
     """Rows that another reader cut into cells; commas inside a cell are decimal or group thousands."""
-    if any("," in cell.text for row in rows for cell in row):
+    if _hold_commas(rows):
         return _settle(text, {DECIMAL: rows, THOUSANDS: rows}, marked=True)
     return _finish(text, rows, warnings, marked=True)
+
+
+def _hold_commas(rows: list[list[Cell]]) -> bool:
+    """True if a cell that begins like a number has a comma in it; a header's words may have theirs."""
+    return any("," in cell.text and not cell.text[0].isalpha() for row in rows for cell in row)
 
 
 def _finish(text: str, rows: list[list[Cell]], warnings: list[str], *, marked: bool) -> Parsed:
@@ -114,7 +119,7 @@ def _with_semicolons(text: str, lines: list[Line]) -> Parsed:
     if not single and not words:
         return _rows_of_pieces(text, [p for p in pieces if p[0].strip()])
     notice = "semicolons read as separators between entries"
-    if not any("," in cell.text for row in cells for cell in row):
+    if not _hold_commas(cells):
         return _finish(text, cells, [notice], marked=True)
     readings = {DECIMAL: cells, THOUSANDS: cells}
     if not words and all(p[0].strip() and '"' not in p[0] for p in pieces):
@@ -139,9 +144,7 @@ def _with_commas(text: str, lines: list[Line]) -> Parsed:
     gaps = any(_GAP.search(line) for line, _ in lines)
     separated = [_comma_cells(line) for line in lines]
     if not tight or any('"' in line for line, _ in lines):
-        if any("," in cell.text for row in separated for cell in row):  # quoted cells that hold commas
-            return _settle(text, {DECIMAL: separated, THOUSANDS: separated}, marked=True)
-        return _finish(text, separated, [], marked=True)
+        return read_cells(text, separated, [])
     whole = [_loose_cells(line) for line in lines]
     readings = {SEPARATORS: separated, DECIMAL: whole, THOUSANDS: whole}
     numeric_gaps = gaps and any(_NUMBER_GAP.search(line) for line, _ in lines)

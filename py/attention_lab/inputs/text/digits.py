@@ -26,8 +26,8 @@ def resolutions(
     An entry alone means half a unit of its last digit: "0.25" → 0.005, "0.2500" → 5e-5. Printers that drop
     trailing zeros (NumPy, %g, repr) say more: "12." beside "-7.125" was printed with three decimals.
     There the precision common to the print counts: the looser of its most decimals, its most significant
-    digits and the format that needs that many, and never looser than the entry alone. A print with 16 or more
-    digits shows every bit of a float64; integers among integers are exact.
+    digits and the format that needs that many, and never looser than the entry alone. Integers among integers
+    are exact.
     known: a half-width from the notation itself, NaN where there is none.
     """
     fixed = (kinds == DECIMAL) | (kinds == PADDED)
@@ -58,15 +58,11 @@ def resolutions(
 
 def _from_digits(magnitude: Floats, most: int) -> Floats:
     """Half-width of entries printed with at most `most` significant digits, trailing zeros dropped."""
-    if most >= _ROUND_TRIP_DIGITS:
-        return np.asarray(np.spacing(magnitude) / 2)
     usable = (magnitude > 0) & np.isfinite(magnitude)
     logarithm = np.log10(magnitude, where=usable, out=np.full(magnitude.shape, -400.0))
     half = _half_unit(np.floor(logarithm).astype(np.int64) - most + 1)
-    for needed, relative in _FORMATS:
-        if most <= needed:
-            return np.maximum(half, magnitude * relative)
-    return half
+    relative = next((spacing for needed, spacing in _FORMATS if most <= needed), 2.0**-53)
+    return np.maximum(half, magnitude * relative)
 
 
 def _half_unit(power: NDArray[np.int64]) -> Floats:

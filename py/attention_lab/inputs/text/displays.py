@@ -6,12 +6,13 @@ MATLAB, Octave, Julia, R, pandas, Lua Torch. Gives the rows of each block; table
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from attention_lab.inputs.text.cells import Cell, Layout, assemble, from_rows
+import numpy as np
+
+from attention_lab.inputs.text.cells import Cell, Layout, assemble, from_rows, number_at
 from attention_lab.inputs.text.commas import read_table
 from attention_lab.inputs.text.headers import trim
-from attention_lab.inputs.text.literals import read_number
 from attention_lab.inputs.text.parsed import Parsed, error_at
 from attention_lab.inputs.text.table import Line, by_space, split_lines
 
@@ -61,43 +62,43 @@ class Display:
 def read_display(text: str) -> Parsed | None:
     """Read a print with blocks, pages, a factor or R's brackets; None if it has none of these."""
     display = _take_apart(text)
-    if not display.special:
-        return None
-    cells: list[Cell] = []
-    factors: list[float] = []
-    shape: tuple[int, int] | None = None
     pages = [[block for block in page if block.lines] for page in display.pages]
     pages = [page for page in pages if page]
-    if not pages:
+    if not display.special or not pages:
         return None
-    if len(pages) == 1 and len(pages[0]) == 1 and pages[0][0].factor == 1.0 and not display.vector:
-        parsed = read_table(_only(text, pages[0][0].lines))
-        if display.boolean:
-            return Parsed(parsed.values.astype(bool), parsed.resolution, parsed.warnings)
-        return parsed
+    if len(pages) > 1 or len(pages[0]) > 1 or pages[0][0].factor != 1.0 or display.vector:
+        return _joined(text, pages, display)
+    parsed = read_table(_only(text, pages[0][0].lines))
+    if display.boolean and bool(np.isin(parsed.values, (0, 1)).all()):
+        return replace(parsed, values=parsed.values.astype(np.bool_))
+    return parsed
+
+
+def _joined(text: str, pages: list[list[Block]], display: Display) -> Parsed:
+    """Blocks side by side, pages along a new first axis."""
+    cells: list[Cell] = []
+    factors: list[float] = []
+    shapes: list[tuple[int, ...]] = []
     for page in pages:
         rows, scales = _beside(text, page, display)
         layout = from_rows(text, rows)
-        if shape is None:
-            shape = (layout.shape[0], layout.shape[1])
-        elif shape != layout.shape:
+        shapes.append(layout.shape)
+        if layout.shape != shapes[0]:
+            first, other = ("×".join(map(str, shape)) for shape in (shapes[0], layout.shape))
             raise error_at(
                 text,
                 layout.cells[0].position,
                 "RAGGED",
-                f"every page needs the same shape: the first is {shape[0]}×{shape[1]}, "
-                f"this one is {layout.shape[0]}×{layout.shape[1]}.",
+                f"every page needs the same shape: the first is {first}, this one is {other}.",
             )
         cells += layout.cells
         factors += scales
-    assert shape is not None
-    if display.vector:
-        shape = (1, len(cells))
-    full = (len(pages), *shape) if len(pages) > 1 else shape
+    shape = (1, len(cells)) if display.vector else shapes[0]
     if len(pages) > 1:
+        shape = (len(pages), *shapes[0])
         display.warnings.append("pages stacked along the first axis")
-    scaled = factors if any(f != 1.0 for f in factors) else None
-    return assemble(text, Layout(cells, full, display.warnings, factors=scaled, boolean=display.boolean))
+    scaled = factors if any(factor != 1.0 for factor in factors) else None
+    return assemble(text, Layout(cells, shape, display.warnings, factors=scaled, boolean=display.boolean))
 
 
 def _only(text: str, lines: list[Line]) -> str:
@@ -162,8 +163,7 @@ def _take_apart(text: str) -> Display:
             page.append(Block(factor=block.factor))
         elif match := _FACTOR.fullmatch(short):
             display.special = True
-            number = read_number(match[1])
-            block.factor = number.value if number else 1.0
+            block.factor = number_at(text, Cell(match[1], start + line.index(match[1]))).value
         elif _PAGE.fullmatch(short):
             display.special = True
             display.pages.append([Block()])

@@ -23,6 +23,7 @@ _PLAIN_LINES = b"0123456789+-.eE \t\n,"
 _BLANK = bytes.maketrans(b",;[]\n\t", b"      ")
 _IN_NUMBER = np.zeros(256, dtype=bool)
 _IN_NUMBER[list(b"0123456789+-.eE")] = True
+_LONGEST = 400  # characters of one number; longer ones go to the general readers
 _HEAD = re.compile(
     r"\s*(?:[A-Za-z_]\w{0,40}\s{0,3}=\s{0,3})?(?:(?:np|numpy|jnp)\.)?((?:array|Array|tensor)\()?\s*"
 )
@@ -259,6 +260,8 @@ class _Scan:
         return tuple(reversed(shape))
 
     def _parsed(self, shape: tuple[int, ...], warnings: list[str], printed: bool) -> Parsed | None:
+        if int((self.ends - self.starts).max()) > _LONGEST:
+            return None
         values = self._values()
         if values is None or not np.isfinite(values).all():
             return None

@@ -15,7 +15,7 @@ def trim(text: str, rows: list[list[Cell]], warnings: list[str], *, marked: bool
 
     marked: the cells were separated by a visible mark or a tab, so an empty cell is an entry.
     """
-    rows = [row for row in rows if row]
+    rows = _without_blank_ends([row for row in rows if row])
     numeric = [any(is_numeric(cell) for cell in row) for row in rows]
     if not any(numeric):
         _refuse_words(text, rows)
@@ -44,6 +44,12 @@ def trim(text: str, rows: list[list[Cell]], warnings: list[str], *, marked: bool
         warnings.append("row labels left out")
         rows = [row[1:] for row in rows]
     return [row for row in rows if row] or rows
+
+
+def _without_blank_ends(rows: list[list[Cell]]) -> list[list[Cell]]:
+    """Without rows of empty cells before and after: Markdown's empty header, a spreadsheet's empty rows."""
+    filled = [number for number, row in enumerate(rows) if any(cell.text for cell in row)]
+    return rows[filled[0] : filled[-1] + 1] if filled else []
 
 
 def _has_index(text: str, header: list[Cell], rows: list[list[Cell]], marked: bool) -> bool:

@@ -22,7 +22,7 @@ _SPACING = re.compile(
     r"|\\(?:big|Big|bigg|Bigg)[lr]?\b|\$|\\[\[\]()]|\\(?:top|mid|bottom)rule\b"
 )
 _WRAPPER = re.compile(
-    r"\\(?:num|mathrm|mathbf|text|textbf|boldsymbol|color\{[a-z]{1,20}\}|phantom)\{([^{}\n]{0,80})\}"
+    r"\\(?:num|mathrm|mathbf|text|textbf|boldsymbol|color\{[a-z]{1,20}\})\{([^{}\n]{0,80})\}"
 )
 _ROW_END = re.compile(r"\\\\(?:\[[^\]\n&]{0,12}\])?")
 _DECIMAL_COMMA = re.compile(r"(\d)\{,\}(\d{1,40})")

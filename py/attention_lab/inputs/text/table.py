@@ -14,8 +14,9 @@ Line = tuple[str, int]  # a line's text and the position of its first character
 Splitter = Callable[[Line], list[Cell]]
 
 _RULE_CHARACTERS = set(" \t|+=:.-")
-_RULE_MARKS = ("--", "==", "+-", "-+", ":-", "-:")
+_RULE_MARKS = ("--", "|-|", "==", "+-", "-+", ":-", "-:")
 _LABEL = re.compile(r"[ \t]*[A-Za-z_][\w.]{0,40}[ \t]{0,8}(?::=|<-|=|:)(?=[ \t]*[-+.\d])")
+_WORD_AFTER = re.compile(r"[,\t] ?[A-Za-z]")  # "Unnamed: 0,a,b" is a header, not a label
 _NOT_SPACE = re.compile(r"\S+")
 _QUOTED = re.compile(r'"((?:[^"]|"")*)"')
 
@@ -82,7 +83,7 @@ def _only_missing(text: str) -> bool:
 
 def drop_labels(lines: list[Line]) -> list[Line]:
     """Blank out "Q =" and "row 1:" before numbers: `Q = 1 0` → `    1 0`."""
-    found = [_LABEL.match(text) for text, _ in lines]
+    found = [None if _WORD_AFTER.search(text) else _LABEL.match(text) for text, _ in lines]
     return [
         (" " * match.end() + text[match.end() :], start) if match else (text, start)
         for match, (text, start) in zip(found, lines, strict=True)
