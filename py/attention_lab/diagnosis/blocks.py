@@ -26,6 +26,11 @@ def block_sizes(keys: int) -> list[int]:
     return [size for size in [*range(1, 17), 32, 48, 64, 128, 256, 512] if size < keys]
 
 
+def usual(size: int) -> float:
+    """Rank of a block size: blocks of a single key are hardly ever meant."""
+    return 0.2 if size == 1 else 0.002 * size
+
+
 @FAMILY.mistake(
     "K1", name="past keys missing", says="the cached keys and values are missing: only the last ones are used", formula="K = K_new",
     fingerprint="only the last keys have weight", needs="cached keys", numpy="k = np.concatenate([k_past, k_new], axis=-2)",
@@ -82,7 +87,7 @@ def by_block(setting: Setting, id: str, step: Callable[..., None], rank: float =
     for size in block_sizes(setting.m):
         ends = np.minimum((np.arange(setting.m) // size + 1) * size, setting.m) - 1
         told = ", ".join(filter(None, (f"blocks of {size}", detail)))
-        yield single("softmax", step, Label(id, told, rank + 0.002 * size), ends)
+        yield single("softmax", step, Label(id, told, rank + usual(size)), ends)
 
 
 @FAMILY.mistake(
@@ -129,4 +134,4 @@ def block_mean(setting: Setting, state: State, block: NDArray[np.float64]) -> No
 def averaged(setting: Setting) -> Iterator[Variant]:
     for size in block_sizes(setting.m):
         number = (np.arange(setting.m) // size).astype(float)
-        yield single("softmax", block_mean, Label("K5", f"blocks of {size}", 0.1 + 0.002 * size), number)
+        yield single("softmax", block_mean, Label("K5", f"blocks of {size}", 0.1 + usual(size)), number)
