@@ -6,6 +6,7 @@ Does not: model kernels, dropout or caches, only what the arguments mean.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import combinations
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .arrays import keep_mask
 from .errors import OptionError
@@ -53,6 +55,28 @@ class Difference:
     text: str
 
 
+@dataclass(frozen=True, eq=False)
+class Differences(Sequence[Difference]):
+    """All of them in the order of their indices, each made when it is asked for: there may be millions."""
+
+    first: Floats
+    second: Floats
+    cells: NDArray[np.intp]
+    causes: list[tuple[tuple[str, ...], str]]
+    cause: NDArray[np.intp]
+
+    def __len__(self) -> int:
+        return len(self.cells)
+
+    def __getitem__(self, at: Any) -> Any:
+        if isinstance(at, slice):
+            return [self[i] for i in range(*at.indices(len(self)))]
+        cell = tuple(self.cells[at].tolist())
+        return Difference(
+            cell, float(self.first[cell]), float(self.second[cell]), *self.causes[self.cause[cell]]
+        )
+
+
 @cache
 def conventions() -> dict[str, Convention]:
     """Every convention by id, in the order of the file."""
@@ -81,7 +105,7 @@ def options_for(framework: str, *, causal: Any = False, **settings: Any) -> Opti
 
 def differences(
     first: str, second: str, q: Any, k: Any, v: Any, options: Options = DEFAULT, **settings: Any
-) -> tuple[Difference, ...]:
+) -> Differences:
     """The weights on which two frameworks differ when both are given these very arguments, and why.
 
     "top-left" and "bottom-right" both stand for the causal switch, a number for an offset that both obey;
@@ -100,19 +124,18 @@ def differences(
 
     a, b = weights(one), weights(two)
     unexplained = changed(a, b)
-    found = []
+    cells, cause = np.argwhere(unexplained), np.zeros(a.shape, np.intp)
+    causes: list[tuple[tuple[str, ...], str]] = []
     for codes in (some for size in range(len(aspects)) for some in combinations(aspects, size + 1)):
         if not unexplained.any():
             break
         same = unexplained & ~changed(weights({**one, **{code: two[code] for code in codes}}), b)
         unexplained = unexplained & ~same
+        cause[same] = len(causes)
         names = [rule.name for rule in rules]
         text = "; ".join(f"{_ASPECTS[c]} {one[c]} in {names[0]}, {two[c]} in {names[1]}" for c in codes)
-        found += [
-            Difference(at, float(a[at]), float(b[at]), codes, text)
-            for at in map(tuple, np.argwhere(same).tolist())
-        ]
-    return tuple(sorted(found, key=lambda each: each.index))
+        causes.append((codes, text))
+    return Differences(a, b, cells, causes, cause)
 
 
 _ASPECTS = {
