@@ -297,7 +297,10 @@ class State:
         if packed is not None:
             pairs = [pair for pair in pairs if pair[0] != "z"]
             try:
-                pairs = _split(unpack(packed)) + pairs
+                inner = _split(unpack(packed))
+                if any(key == "z" for key, _ in inner):
+                    raise ValueError("it holds another packed link")
+                pairs = inner + pairs
             except ValueError as error:
                 notes.append(Note("z", f"The packed part of this link (z=…) cannot be read: {error}."))
         state = cls.from_values(pairs)
@@ -383,7 +386,7 @@ DEFAULTS: dict[str, Any] = {item.name: item.default for item in fields(State)}
 
 
 def _quote(text: str) -> str:
-    return quote(text, safe=",;:.+-_~!*()/'@$")
+    return quote(text, safe=",;:.+-_~!*()/'@$", errors="replace")  # half a surrogate pair has no UTF-8
 
 
 def _split(text: str) -> list[tuple[str, str]]:
