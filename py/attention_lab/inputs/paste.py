@@ -162,11 +162,12 @@ def _bracketed(text: str) -> list[_Named]:
     from attention_lab.inputs.text.arrays import find_arrays
     from attention_lab.inputs.text.brackets import blank_types, parse_groups
     from attention_lab.inputs.text.cells import assemble
+    from attention_lab.inputs.text.commas import read_table
     from attention_lab.inputs.text.displays import read_display, split_named
 
-    parts = split_named(text)
-    if any(read_display(part) is not None for _, part, _ in parts):
-        return _plain(text)
+    parts = [(name, part, read_display(part), begin) for name, part, begin in split_named(text)]
+    if any(display is not None for _, _, display, _ in parts):
+        return [_Named(name, display or read_table(part), begin) for name, part, display, begin in parts]
     bare = blank_types(text)
     arrays = find_arrays(bare, parse_groups(bare))
     return [_Named(one.name, assemble(bare, one.layout), one.position) for one in arrays]

@@ -82,18 +82,21 @@ def check(name: str, data: bytes) -> bool:
 
 
 @pytest.mark.parametrize("name", FILES)
+def test_the_files_are_good_before_they_are_mutated(name: str) -> None:
+    assert check(name, FILES[name]) == (name != "o.npy")  # objects are never read
+
+
+@pytest.mark.parametrize("name", FILES)
 def test_mutated_files(name: str) -> None:
     """Bits flipped, bytes cut, inserted and overwritten, most of them in the header."""
     rng = np.random.default_rng(len(name) + FILES[name][0])
     tracemalloc.start()
-    read = 0
     # In the page 200 in all: Python is several times slower there.
     for _ in range(budget(16_500, 165) // len(FILES)):
-        read += check(name, mutate_bytes(FILES[name], rng))
+        check(name, mutate_bytes(FILES[name], rng))
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 64 * 2**20
-    assert read > 0 or name == "o.npy"  # some edits leave the file readable; objects are never read
 
 
 @pytest.mark.parametrize("name", FILES)

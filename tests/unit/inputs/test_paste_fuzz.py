@@ -142,8 +142,8 @@ HOSTILE = {
 
 @pytest.mark.parametrize("kind", HOSTILE)
 def test_hostile(kind: str) -> None:
-    """100 000 characters made to be slow."""
-    check(HOSTILE[kind])
+    """100 000 characters made to be slow; fewer in the page, where Python is several times slower."""
+    check(HOSTILE[kind][: 20_000 if sys.platform == "emscripten" else None])
 
 
 @pytest.mark.skipif(

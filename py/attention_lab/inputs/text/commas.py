@@ -150,7 +150,8 @@ def _with_commas(text: str, lines: list[Line]) -> Parsed:
     numeric_gaps = gaps and any(_NUMBER_GAP.search(line) for line, _ in lines)
     # "a" above pairs: one column with decimal commas, or a title above two columns.
     single_header = len(lines) > 1 and "," not in lines[0][0] and _pairs(lines[1:], _PAIR)
-    long_pairs = "\n" in text.strip() and (single_header or _pairs(lines, _LONG_PAIR))
+    several = "\n" in text.strip()  # the one-line form of the URL fragment is never in doubt
+    long_pairs = several and (single_header or _pairs(lines, _LONG_PAIR))
     if numeric_gaps or loose or long_pairs or any(_LEADING_ZERO.search(line) for line, _ in lines):
         return _settle(text, readings, marked=True)
     try:  # commas only: an ordinary CSV
@@ -164,7 +165,7 @@ def _with_commas(text: str, lines: list[Line]) -> Parsed:
             if other.code == "AMBIGUOUS_COMMA":
                 raise
             raise error from None
-    if len(lines) > 1 and _pairs(lines, _ONE_PAIR):
+    if several and _pairs(lines, _ONE_PAIR):
         parsed = replace(parsed, alternatives=tuple(_try(text, {DECIMAL: whole}, marked=True).items()))
     return parsed
 

@@ -36,6 +36,7 @@ _FOOTER = re.compile(
 _R_HEADER = re.compile(r"\[,\d{1,6}\]")
 _R_ROW = re.compile(r"\s*\[\d+,\](?=\s)")
 _R_VECTOR = re.compile(r"\s*\[\d+\](?=\s+[-+.\dTFNI])")
+_NOT_PLAIN = re.compile(r"[^-+.\d\s]")
 _LONGEST_MARK = 300
 
 
@@ -116,7 +117,7 @@ def split_named(text: str) -> list[tuple[str, str, int]]:
     """
     marks: list[tuple[str, int, int]] = []
     for line, start in split_lines(text):
-        match = _NAME.fullmatch(_short(line))
+        match = _NAME.fullmatch(_short(line)) if line.rstrip()[-1] in "=:" or "$" in line else None
         if match:
             marks.append((match[1] or match[2], start, start + len(line)))
     if not marks:
@@ -157,7 +158,7 @@ def _take_apart(text: str) -> Display:
     for line, start in split_lines(text):
         page = display.pages[-1]
         block = page[-1]
-        short = _short(line)
+        short = _short(line) if _NOT_PLAIN.search(line) else ""
         if _COLUMNS.fullmatch(short):
             display.special = True
             page.append(Block(factor=block.factor))
