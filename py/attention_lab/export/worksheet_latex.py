@@ -62,7 +62,7 @@ def _page(sheet: Sheet, link: Callable[[dict[str, str]], str], key: bool) -> str
             continue
         place += 1
         words = "" if key else " " + _tex(instruction(plan, name))
-        lines += ["" if place % 2 else r"\hfill", rf"\begin{{minipage}}[t]{{0.485\linewidth}}"]
+        lines += ["" if place % 2 else r"\hfill", r"\begin{minipage}[t]{0.485\linewidth}"]
         lines.append(rf"\raggedright\textbf{{{place}. {_tex(TITLES[name])}.}}{words}\\[2mm]")
         if name == "exponentials" and not key and "exponentials" in plan.blank and plan.base == "e":
             equals = {True: "=", False: r"\approx"}
@@ -73,7 +73,11 @@ def _page(sheet: Sheet, link: Callable[[dict[str, str]], str], key: bool) -> str
             lines.append("$" + r",\quad ".join(terms) + r"$\\[2mm]")
         lines += [_table(sheet, name, key), r"\end{minipage}" + ("" if place % 2 else r"\\[4mm]")]
     address = link(calculator_values(sheet, blank=not key))
-    lines += ["", r"\vfill", rf"{{\footnotesize Seed {plan.seed}, sheet {sheet.letter}. \url{{{_url(address)}}}}}"]
+    lines += [
+        "",
+        r"\vfill",
+        rf"{{\raggedright\footnotesize Seed {plan.seed}, sheet {sheet.letter}. \url{{{_url(address)}}}\par}}",
+    ]
     return "\n".join(lines)
 
 
@@ -84,7 +88,9 @@ def _matrix(sheet: Sheet, name: str, array: Array) -> str:
 
 def _table(sheet: Sheet, name: str, key: bool) -> str:
     array = sheet.stages[name]
-    columns = [f"$k_{{{j + 1}}}$" for j in range(sheet.plan.keys)] if name != "output" else [""] * array.shape[1]
+    columns = (
+        [f"$k_{{{j + 1}}}$" for j in range(sheet.plan.keys)] if name != "output" else [""] * array.shape[1]
+    )
     if name == "exponentials":
         array = np.hstack([array, sheet.stages["sums"]])
         columns.append(r"$\Sigma$")
@@ -97,7 +103,9 @@ def _table(sheet: Sheet, name: str, key: bool) -> str:
         cells = [rf"$q_{{{i + 1}}}$"]
         for j, x in enumerate(line):
             part = "sums" if name == "exponentials" and j == last else name
-            cells.append(r"\blank" if part in sheet.plan.blank and not key else f"${_number(sheet, part, x)}$")
+            cells.append(
+                r"\blank" if part in sheet.plan.blank and not key else f"${_number(sheet, part, x)}$"
+            )
         lines.append(" & ".join(cells) + r" \\ \hline")
     return "\n".join([*lines, r"\end{tabular}"])
 

@@ -54,7 +54,9 @@ class AnswersPage:
         total = sum(counts.values())
         words = [f"{counts['right']} of {total} right"]
         words += [f"{counts[code]} {word}" for code, word in WORDS.items() if counts[code]]
-        one(".answer-count").textContent = ", ".join(words) + "."
+        sentence = ", ".join(words) + "."
+        one(".answer-count").textContent = sentence
+        self.app.announce(sentence)
         one("[data-show-answers]").disabled = False
         if first is not None:
             first.focus()

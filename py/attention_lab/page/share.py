@@ -12,7 +12,7 @@ from attention_lab.core import LabError
 from attention_lab.page.dom import JsException, by_id, data, every, on, one, root, window
 from attention_lab.page.download import save_bytes, save_png, save_text
 from attention_lab.render import share
-from attention_lab.render.recipes import Frame, recipe
+from attention_lab.render.recipes import RECIPES, Frame, recipe
 from attention_lab.state import State
 from attention_lab.teach.plan import Plan
 
@@ -81,7 +81,9 @@ class SharePage:
         from attention_lab.export.formats import format_of, write
 
         if self.app.state.blank:
-            raise LabError("The answers of this link are hidden until they are checked, so there is nothing to export yet.")
+            raise LabError(
+                "The answers of this link are hidden until they are checked, so there is nothing to export yet."
+            )
         if self.app.view is None:
             raise LabError("There is no result to export: see the sentence beside the inputs.")
         material = share.material_of(self.app.view, self.address(self.app.state))
@@ -116,10 +118,12 @@ class SharePage:
             raise LabError(f"Height: expected a whole number from 50 to 10000; got “{raw[:20]}”.")
         state = replace(self.app.state, embed=True, hide=hidden)
         self.embed_address = self.address(state)
-        frame = Frame(self.embed_address, LAB_TITLES[state.lab], int(raw), bool(by_id("embed-sandbox").checked))
+        frame = Frame(
+            self.embed_address, LAB_TITLES[state.lab], int(raw), bool(by_id("embed-sandbox").checked)
+        )
         chosen = str(by_id("embed-recipe").value)
         by_id("share-text").value = recipe(chosen, frame)
-        hints = {item.id: item.hint for item in share.RECIPES}
+        hints = {item.id: item.hint for item in RECIPES}
         note = hints[chosen]
         if str(window.location.protocol) == "file:":
             note += f" This page is open from a file: put {SINGLE_FILE} beside your page, or write the address of your site instead."
@@ -196,14 +200,18 @@ class SharePage:
         """Copy the text, or select it where the clipboard is closed."""
         import asyncio
 
-        asyncio.ensure_future(self._copy())
+        self._copying = asyncio.ensure_future(
+            self._copy()
+        )  # kept, or it could be collected before it has run
 
     async def _copy(self) -> None:
         try:
             await window.navigator.clipboard.writeText(by_id("share-text").value)
             by_id("share-note").textContent = "Copied."
         except (JsException, AttributeError):
-            self._select("The clipboard is closed to this page. The text is selected: copy it with the keyboard.")
+            self._select(
+                "The clipboard is closed to this page. The text is selected: copy it with the keyboard."
+            )
 
     def _select(self, message: str) -> None:
         by_id("share-text").focus()
@@ -217,7 +225,9 @@ class SharePage:
         for field in every("#share-dialog [data-plan]"):
             value = ("1" if field.checked else "0") if field.type == "checkbox" else str(field.value).strip()
             parts.append(f"{data(field, 'plan')}={value}")
-        blank = [str(data(box, "plan-blank")) for box in every("#share-dialog [data-plan-blank]") if box.checked]
+        blank = [
+            str(data(box, "plan-blank")) for box in every("#share-dialog [data-plan-blank]") if box.checked
+        ]
         self.plan = Plan.from_text("&".join([*parts, "blank=" + ",".join(blank)]))
 
     def _make(self) -> None:
@@ -234,9 +244,13 @@ class SharePage:
             raise LabError("There is no result to ask about: see the sentence beside the inputs.")
         names = [item.name for item in stages(self.app.view.slice_trace) if item.name in self.plan.blank]
         if not names:
-            raise LabError("Choose at least one of scores, scaled scores, masked scores, weights or output to be left blank.")
+            raise LabError(
+                "Choose at least one of scores, scaled scores, masked scores, weights or output to be left blank."
+            )
         by_id("share-dialog").close()
-        self.app.go(replace(self.app.state, lab="calculator", sheet=None, blank=tuple(names), row=None), push=True)
+        self.app.go(
+            replace(self.app.state, lab="calculator", sheet=None, blank=tuple(names), row=None), push=True
+        )
 
     def show_sheet(self) -> str:
         """Draw the sheets of the state, or take them away; returns what is wrong with `sheet=`, or ""."""
@@ -273,13 +287,19 @@ class SharePage:
         what = str(data(button, "sheet-do"))
         if what == "print":
             if closed_frame():
-                self.app.show_text("This frame may not print. Open this address by itself", self.address(self.app.state))
+                self.app.show_text(
+                    "This frame may not print. Open this address by itself", self.address(self.app.state)
+                )
             else:
                 window.print()
         elif what == "latex":
             from attention_lab.export.worksheet_latex import worksheet_latex
 
-            self._offer("attention-worksheet.tex", "application/x-tex", worksheet_latex(self.app.state.sheet, self._sheet_link))
+            self._offer(
+                "attention-worksheet.tex",
+                "application/x-tex",
+                worksheet_latex(self.app.state.sheet, self._sheet_link),
+            )
         elif what == "html":
             from attention_lab.render.worksheet import standalone
             from attention_lab.render.worksheet_style import STYLE
@@ -293,6 +313,8 @@ class SharePage:
 
     def _offer(self, name: str, media: str, text: str) -> None:
         if closed_frame():
-            self.app.show_text("This frame may not save files. The text is selected: copy it with the keyboard", text)
+            self.app.show_text(
+                "This frame may not save files. The text is selected: copy it with the keyboard", text
+            )
         else:
             save_text(name, media, text)

@@ -12,7 +12,9 @@ from attention_lab.render.html import escape
 MOST_BOXES = 256
 
 
-def blank_table(stage: str, shape: tuple[int, int], caption: str, rows: Sequence[str], columns: Sequence[str]) -> str:
+def blank_table(
+    stage: str, shape: tuple[int, int], caption: str, rows: Sequence[str], columns: Sequence[str]
+) -> str:
     """Boxes for `shape` numbers. rows and columns are header texts already escaped."""
     if shape[0] * shape[1] > MOST_BOXES:
         return (
@@ -41,5 +43,5 @@ def check_line() -> str:
     return (
         '<div class="answer-bar"><button type="button" data-check-answers>Check answers</button> '
         '<button type="button" data-show-answers disabled>Show the answers</button> '
-        '<span class="answer-count" aria-live="polite">Fill in the boxes: decimals with a point, or a fraction such as 2/3.</span></div>'
+        '<span class="answer-count">Fill in the boxes: decimals with a point, or a fraction such as 2/3.</span></div>'
     )

@@ -43,8 +43,18 @@ PANELS = (
         )
     ),
     Panel("copy", "copy buttons", (".copy",), ("calculator",)),
-    Panel("formula", "formula of the cell under the pointer", (".cell-formula",), ("calculator", "heatmap", "check")),
-    Panel("inputs", "Q, K and V as tables", (_slot("calculator-inputs"), _slot("check-inputs")), ("calculator", "check")),
+    Panel(
+        "formula",
+        "formula of the cell under the pointer",
+        (".cell-formula",),
+        ("calculator", "heatmap", "check"),
+    ),
+    Panel(
+        "inputs",
+        "Q, K and V as tables",
+        (_slot("calculator-inputs"), _slot("check-inputs")),
+        ("calculator", "check"),
+    ),
     Panel("pinned", "pinned result", (_slot("calculator-pinned"),), ("calculator",)),
     Panel("row", "the open row", (_slot("calculator-row"), _slot("heatmap-row")), ("calculator", "heatmap")),
     Panel("checks", "checks", (_slot("calculator-checks"),), ("calculator",)),

@@ -87,15 +87,30 @@ def course(frame: Frame) -> str:
 
 
 RECIPES = (
-    Recipe("html", "Any web page (HTML)", "The script lets the frame grow with its content; leave it out for a fixed height.", html),
+    Recipe(
+        "html",
+        "Any web page (HTML)",
+        "The script lets the frame grow with its content; leave it out for a fixed height.",
+        html,
+    ),
     Recipe("quarto", "Quarto", "In a .qmd file.", quarto),
-    Recipe("quarto-slides", "Quarto or Pandoc slides (reveal.js)", "A slide that is the page itself.", quarto_slides),
+    Recipe(
+        "quarto-slides",
+        "Quarto or Pandoc slides (reveal.js)",
+        "A slide that is the page itself.",
+        quarto_slides,
+    ),
     Recipe("myst", "MyST, Jupyter Book 2", "In a .md file of the book.", myst),
     Recipe("sphinx", "Sphinx, reStructuredText", "In an .rst file.", sphinx),
     Recipe("sphinx-myst", "Sphinx with MyST-Parser, Jupyter Book 1", "In a .md file.", sphinx_markdown),
     Recipe("mkdocs", "MkDocs", "In a .md file: Markdown keeps HTML.", html),
     Recipe("jupyter", "Jupyter notebook", "In a code cell.", jupyter),
-    Recipe("course", "Moodle, Canvas and other courses", "In the HTML view of the editor, which removes scripts: the height is fixed.", course),
+    Recipe(
+        "course",
+        "Moodle, Canvas and other courses",
+        "In the HTML view of the editor, which removes scripts: the height is fixed.",
+        course,
+    ),
 )
 
 

@@ -56,7 +56,11 @@ def dialog(tab: str, state: State, plan: Plan, format_id: str) -> str:
         f'<button type="button" data-share-tab="{name}" aria-pressed="{"true" if name == tab else "false"}">{title}</button>'
         for name, title in TABS
     )
-    body = {"export": lambda: export_tab(format_id), "embed": lambda: embed_tab(state), "worksheet": lambda: worksheet_tab(plan)}
+    body = {
+        "export": lambda: export_tab(format_id),
+        "embed": lambda: embed_tab(state),
+        "worksheet": lambda: worksheet_tab(plan),
+    }
     return (
         f'<h2 id="share-title">Share</h2><div class="share-tabs" role="group" aria-label="What to share">{buttons}</div>'
         f"{body[tab]()}"
@@ -89,7 +93,7 @@ def embed_tab(state: State) -> str:
         for panel in panels_of(state.lab)
     )
     return (
-        '<p>A frame that shows the view now on screen, without title and inputs.</p>'
+        "<p>A frame that shows the view now on screen, without title and inputs.</p>"
         f'<div class="share-fields"><p><label for="embed-recipe">For</label> <select id="embed-recipe">{recipes}</select></p>'
         '<p><label for="embed-height">Height in pixels</label> <input id="embed-height" inputmode="numeric" size="6" value="540"></p>'
         '<p class="share-check"><input type="checkbox" id="embed-sandbox"> <label for="embed-sandbox" class="share-check">sandboxed frame</label></p></div>'
@@ -187,7 +191,9 @@ def picture_of(view: View) -> str:
     from attention_lab.render.heat_export import export_svg
 
     if view.slice_trace.weights.size > MOST_IN_PICTURE:
-        raise LabError(f"A picture holds up to {MOST_IN_PICTURE:,} weights; here are {view.slice_trace.weights.size:,}.")
+        raise LabError(
+            f"A picture holds up to {MOST_IN_PICTURE:,} weights; here are {view.slice_trace.weights.size:,}."
+        )
     return export_svg(view)
 
 

@@ -22,13 +22,19 @@ Linker = Callable[[dict[str, str]], str]
 def worksheet(text: str, link: Linker) -> str:
     """Every page of the plan written in `text` (`sheet=`): the sheets, then their answer keys. Raises LabError."""
     made = sheets(Plan.from_text(text))
-    return "".join(_page(sheet, link, False) for sheet in made) + "".join(_page(sheet, link, True) for sheet in made)
+    return "".join(_page(sheet, link, False) for sheet in made) + "".join(
+        _page(sheet, link, True) for sheet in made
+    )
 
 
 def toolbar(text: str) -> str:
     """What stands above the sheets on the screen and is not printed; or the error that stops them."""
     plan = Plan.from_text(text)
-    count = f"{plan.variants} sheets, then {plan.variants} answer keys" if plan.variants > 1 else "One sheet, then its answer key"
+    count = (
+        f"{plan.variants} sheets, then {plan.variants} answer keys"
+        if plan.variants > 1
+        else "One sheet, then its answer key"
+    )
     return (
         '<div class="sheet-bar"><button type="button" data-sheet-do="print">Print</button> '
         '<button type="button" data-sheet-do="latex">LaTeX</button> '
@@ -72,7 +78,7 @@ def _page(sheet: Sheet, link: Linker, key: bool) -> str:
     foot = "The steps of every number" if key else "Check your answers"
     return (
         f'<section class="sheet{" sheet-key" if key else ""}{" sheet-wide" if plan.keys > 4 else ""}" data-letter="{sheet.letter}">'
-        f'<header><h2>{title}</h2>{names}</header>{head}'
+        f"<header><h2>{title}</h2>{names}</header>{head}"
         f'<div class="sheet-given">{given}</div><div class="sheet-steps">{"".join(steps)}</div>'
         f'<footer>Seed {plan.seed}, sheet {sheet.letter}. {foot}: <a href="{escape(address)}">{escape(address)}</a></footer></section>'
     )
@@ -110,7 +116,9 @@ def _powers(sheet: Sheet) -> str:
     terms = []
     for difference, power in sheet.powers:
         equal = "=" if difference == 0 else "≈"
-        terms.append(f"e<sup>{str(difference).replace('-', '−')}</sup> {equal} {written(sheet, 'exponentials', power)}")
+        terms.append(
+            f"e<sup>{str(difference).replace('-', '−')}</sup> {equal} {written(sheet, 'exponentials', power)}"
+        )
     return f'<p class="sheet-powers">{" · ".join(terms)}</p>'
 
 
@@ -137,6 +145,16 @@ def _table(
                 mark = ' class="sheet-answer"' if part in blank else ""
                 cells.append(f'<td{mark} data-value="{x!r}">{written(sheet, part, x)}</td>')
         body.append(f'<tr><th scope="row">{rows[i]}</th>{"".join(cells)}</tr>')
-    head = f"<thead><tr><td></td>{''.join(f'<th scope=col>{each}</th>' for each in columns)}</tr></thead>" if any(columns) else ""
-    shown = f"<caption>{caption}</caption>" if name in "qkv" else f'<caption class="visually-hidden">{escape(caption)}</caption>'
-    return f'<table class="sheet-table" data-sheet="{name}">{shown}{head}<tbody>{"".join(body)}</tbody></table>'
+    head = (
+        f"<thead><tr><td></td>{''.join(f'<th scope=col>{each}</th>' for each in columns)}</tr></thead>"
+        if any(columns)
+        else ""
+    )
+    shown = (
+        f"<caption>{caption}</caption>"
+        if name in "qkv"
+        else f'<caption class="visually-hidden">{escape(caption)}</caption>'
+    )
+    return (
+        f'<table class="sheet-table" data-sheet="{name}">{shown}{head}<tbody>{"".join(body)}</tbody></table>'
+    )

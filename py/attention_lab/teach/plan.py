@@ -9,7 +9,14 @@ from attention_lab.core import LabError
 
 STAGES = ("scores", "scaled", "masked", "exponentials", "sums", "weights", "output")
 """What can be left blank, in the order of the computation."""
-RANGES = {"seed": (0, 999_999), "variants": (1, 26), "queries": (1, 6), "keys": (2, 6), "values": (1, 4), "decimals": (2, 4)}
+RANGES = {
+    "seed": (0, 999_999),
+    "variants": (1, 26),
+    "queries": (1, 6),
+    "keys": (2, 6),
+    "values": (1, 4),
+    "decimals": (2, 4),
+}
 BASES = ("e", "2")
 
 
@@ -37,7 +44,9 @@ class Plan:
     def __post_init__(self) -> None:
         for name, (low, high) in RANGES.items():
             if not low <= getattr(self, name) <= high:
-                raise LabError(f"A worksheet takes {name} from {low} to {high}; got {getattr(self, name)}.", "sheet")
+                raise LabError(
+                    f"A worksheet takes {name} from {low} to {high}; got {getattr(self, name)}.", "sheet"
+                )
         if self.base not in BASES:
             raise LabError(f"A worksheet takes base e or 2; got {self.base}.", "sheet")
         unknown = [name for name in self.blank if name not in STAGES]
@@ -72,7 +81,11 @@ class Plan:
         for item in fields(self):
             value = getattr(self, item.name)
             if item.name != "seed" and value != getattr(usual, item.name):
-                text = ",".join(value) if isinstance(value, tuple) else str(int(value) if isinstance(value, bool) else value)
+                text = (
+                    ",".join(value)
+                    if isinstance(value, tuple)
+                    else str(int(value) if isinstance(value, bool) else value)
+                )
                 parts.append(f"{item.name}={quote(text, safe=',')}")
         return "&".join(parts)
 

@@ -10,6 +10,7 @@ import math
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,7 @@ from attention_lab.core import LabError, Options, Trace
 from attention_lab.problem import Problem
 from attention_lab.teach.plan import Plan
 
-Array = NDArray[np.float64]
+Array = NDArray[np.floating[Any]]
 
 ENTRIES = (0, 1, 1, 2, 2, 3, -1)
 """Where Q and K draw from: mostly 1 and 2, now and then −1."""
@@ -52,7 +53,7 @@ class Sheet:
     def stages(self) -> dict[str, Array]:
         """Name → 2-D array, in order; `sums` is one column. Leaves out what this plan does not do."""
         trace = self.trace
-        made = {"scores": trace.scores}
+        made: dict[str, Array] = {"scores": trace.scores}
         if self.plan.scaled:
             made["scaled"] = trace.scaled
         if self.plan.causal:
@@ -103,22 +104,29 @@ def _sheet(plan: Plan, place: int) -> Sheet:
             continue
         problem = Problem(q, k, v, options_of(plan))
         return Sheet(chr(ord("A") + place), plan, problem, problem.trace())
-    raise LabError("No numbers that suit a pencil were found for this size: try another seed or a smaller size.", "sheet")
+    raise LabError(
+        "No numbers that suit a pencil were found for this size: try another seed or a smaller size.", "sheet"
+    )
 
 
-def _candidates(d_k: int) -> Array:
+def _candidates(d_k: int) -> NDArray[np.float64]:
     """Every query vector that may be drawn, the zero vector apart: (count, d_k)."""
     values = sorted(set(ENTRIES))
     vectors = np.array(np.meshgrid(*[values] * d_k, indexing="ij"), float).reshape(d_k, -1).T
     return np.asarray(vectors[vectors.any(-1)])
 
 
-def _queries(draw: Callable[[int], int], plan: Plan, candidates: Array, k: Array) -> Array | None:
+def _queries(
+    draw: Callable[[int], int], plan: Plan, candidates: NDArray[np.float64], k: Array
+) -> NDArray[np.float64] | None:
     """Query rows whose scores with k are friendly, all different; None when this k yields too few.
 
     Rows whose weights would be those of an earlier row are drawn only when no others are left.
     """
     scores = candidates @ k.T
+    if plan.scaled:  # masked scores are computed, too, before the mask hides them
+        even = ~(scores % 2).any(-1)
+        candidates, scores = candidates[even], scores[even]
     rows: list[int] = []
     patterns: set[bytes] = set()
     for i in range(plan.queries):
@@ -147,7 +155,9 @@ def _friendly(scores: Array, plan: Plan) -> NDArray[np.bool_]:
     return np.asarray(good)
 
 
-def _matrix(draw: Callable[[int], int], rows: int, columns: int, entries: tuple[int, ...]) -> Array:
+def _matrix(
+    draw: Callable[[int], int], rows: int, columns: int, entries: tuple[int, ...]
+) -> NDArray[np.float64]:
     return np.array([[float(entries[draw(len(entries))]) for _ in range(columns)] for _ in range(rows)])
 
 
@@ -164,7 +174,7 @@ def written(sheet: Sheet, stage: str, x: float) -> str:
         return "−∞" if x < 0 else str(x)
     nearest = round(x)
     if stage in ("q", "k", "v", "scores", "scaled", "masked"):
-        text = str(nearest)
+        text = str(nearest) if x == nearest else f"{x:g}"
     elif sheet.plan.base == "2":
         from fractions import Fraction
 
