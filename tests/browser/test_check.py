@@ -94,6 +94,39 @@ def test_a_64_by_64_problem_shows_progress_and_answers(lab) -> None:
     assert verdict(lab) == ("mistake", ["S1"])
 
 
+def test_six_real_mistakes_load_and_are_named(lab) -> None:
+    page = lab.page
+    lab.open("lab=check")
+    page.click('[data-slot="check-examples"] summary')
+    ids = [
+        str(button.get_attribute("data-action")).removeprefix("mistake ")
+        for button in page.locator('[data-action^="mistake "]').all()
+    ]
+    assert len(ids) == 6
+    for id in ids:
+        lab.open("lab=check")
+        page.evaluate(f"document.querySelector('[data-action=\"mistake {id}\"]').click()")
+        word, matches = verdict(lab)
+        assert word == "mistake" and id in matches, id
+
+
+def test_the_meter_counts_and_a_probe_separates_more(lab) -> None:
+    page = lab.page
+    lab.open("lab=check&q=1,0;0,1&k=1,0;0,1&v=1,2;3,4")
+    few = page.locator("[data-separable]")
+    expect(few).to_have_count(1, timeout=20_000)
+    before = int(few.get_attribute("data-separable") or 0)
+    page.fill("#probe-seed", "7")
+    page.click('[data-action="probe"]')
+    expect(page.locator('[data-shape-of="q"]')).to_have_text("5×3", timeout=20_000)
+    page.wait_for_function(f"Number(document.querySelector('[data-separable]').dataset.separable) > {before}", timeout=20_000)
+    assert page.locator("[data-probe] pre").count() == 4
+    assert "seed 7" in (page.locator("[data-probe] pre").first.text_content() or "")
+    page.fill("#probe-seed", "many")
+    page.click('[data-action="probe"]')
+    expect(page.locator('[data-error-for="probe"]')).to_contain_text("whole number")
+
+
 def npz(**arrays: np.ndarray) -> bytes:
     buffer = io.BytesIO()
     np.savez(buffer, **arrays)

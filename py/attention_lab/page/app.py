@@ -33,6 +33,7 @@ PACK_ABOVE = 4000
 LARGEST_LINK = 400_000
 """Characters of numbers up to which a state is kept in the address."""
 FRAMEWORK_SETS = ("scale", "scale-number", "causal", "alignment", "causal-offset", "empty")
+LAB_NAMES = {"calculator": "Calculator", "walkthrough": "Walkthrough", "heatmap": "Heatmap", "check": "Check mine"}
 ARROWS = {"ArrowUp": (-1, 0), "ArrowDown": (1, 0), "ArrowLeft": (0, -1), "ArrowRight": (0, 1)}
 
 
@@ -43,6 +44,7 @@ class App:
         self.state = State.opening()
         self.view: View | None = None
         self.shown: dict[str, str] = {}
+        self.told: tuple[str, ...] = ()
         self.remembered: dict[str, State] = {}
         self.edited: str | None = None
         self.typed = False
@@ -66,9 +68,9 @@ class App:
         if touched:
             self.edited = str(touched)
             self.state = self._edited_state()
-        Failures.tell = lambda error: form.show_errors({"link": self._broken(error)})
-        self.grids = Grids(self._on_grid, lambda name, message: form.show_errors({name: message}))
-        self.files = Files(self._on_files, lambda message: form.show_errors({"files": message}))
+        Failures.tell = lambda error: self.show_errors({"link": self._broken(error)})
+        self.grids = Grids(self._on_grid, lambda name, message: self.show_errors({name: message}))
+        self.files = Files(self._on_files, lambda message: self.show_errors({"files": message}))
         on(form_element, "input", self._on_input)
         on(document, "click", self._on_click)
         on(document, "keydown", self._on_key)
@@ -173,6 +175,13 @@ class App:
                 self.show()
                 self.save()
                 self.announce(f"{name.capitalize()} done.")
+        elif name.startswith("mistake ") and self.check is not None:
+            self.check.load(name.removeprefix("mistake "))
+        elif name == "probe" and self.check is not None:
+            try:
+                self.check.make_probe()
+            except LabError as error:
+                form.show_errors({"probe": str(error)})
         elif name.startswith("copy-") and self.view is not None:
             self._copy(copied(self.view, name.removeprefix("copy-")))
 
@@ -247,6 +256,7 @@ class App:
     def show(self, write_form: bool = True) -> None:
         """Compute the state and draw it. An error leaves the last good result on show, marked as old."""
         root.dataset.lab = self.state.lab
+        document.title = f"{LAB_NAMES[self.state.lab]} · Attention Lab"
         if self.state.embed:
             root.dataset.embed = "1"
         else:
@@ -279,8 +289,9 @@ class App:
             fresh = False
         except Exception as error:
             errors["link"] = self._broken(error)
+            self.shown.clear()  # a slot may be half written: the next drawing compares with the page itself
             fresh = False
-        form.show_errors(errors)
+        self.show_errors(errors)
         by_id("undo").disabled = not self.history.can_undo
         by_id("redo").disabled = not self.history.can_redo
         form.show_shapes(shapes_of(self.state))
@@ -356,9 +367,17 @@ class App:
             "or use “Report a problem” below."
         )
 
+    def show_errors(self, errors: dict[str, str]) -> None:
+        """Put each message in its place, and say those that were not there before."""
+        form.show_errors(errors)
+        fresh = [message for message in errors.values() if message not in self.told]
+        self.told = tuple(errors.values())
+        if fresh:
+            self.announce(" ".join(fresh))
+
     def _fail_late(self, error: LabError) -> None:
         """An error that came after the view was drawn."""
-        form.show_errors({error.field or "link": str(error)})
+        self.show_errors({error.field or "link": str(error)})
 
     def _mark_stale(self, stale: bool) -> None:
         results, note = by_id("results"), by_id("stale-note")
@@ -407,7 +426,7 @@ class App:
     def _copy(self, text: str) -> None:
         import asyncio
 
-        asyncio.ensure_future(self._copy_now(text))
+        self._copying = asyncio.ensure_future(self._copy_now(text))  # kept, or it could be collected unfinished
 
     async def _copy_now(self, text: str) -> None:
         try:

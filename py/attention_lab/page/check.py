@@ -6,18 +6,23 @@ Compares and draws nothing itself.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from attention_lab.compute import observed_of
+from attention_lab.compute import observed_of, options_of
 from attention_lab.core import LabError
-from attention_lab.diagnosis import diagnose_steps
-from attention_lab.page.dom import Once, window
+from attention_lab.diagnosis import diagnose_steps, make_probe, separable
+from attention_lab.inputs.paste import format_matrix
+from attention_lab.page.dom import Once, by_id, window
 from attention_lab.render import check as render
+from attention_lab.state import State
 
 if TYPE_CHECKING:
     from attention_lab.page.app import App
     from attention_lab.render.view import View
 
+MOST_METERED = 1024
+"""Scores up to which the meter runs: it computes every mistake once."""
 SLICE_MS = 30
 """How long a piece may run before the page gets its turn."""
 
@@ -34,10 +39,17 @@ class CheckPage:
         self._view: View | None = None
         self._found: Any = None
         self._next = Once(self._run, delay=0)
+        self._measured: Any = None
+        self._measure = Once(self._show_meter, delay=60)
+        write({"check-probe": render.probe_panel(0, "oblong")})
 
     def show(self, view: View) -> None:
         """Answer for this view: at once when the question is the old one."""
         state = view.state
+        if view.trace is not self._measured:
+            self._view = view
+            self._write({"check-meter": ""})
+            self._measure()
         if not state.observed:
             self._asked, self._running, self._found = None, None, None
             self._write(render.nothing())
@@ -63,9 +75,50 @@ class CheckPage:
             resolution=observed.resolution,
         )
         self._asked = question
-        self._run()
+        self._step()
+
+    def _show_meter(self) -> None:
+        """How telling the reader's own input is; after the verdict, which matters more."""
+        if self._view is None or self._view.trace is self._measured:
+            return
+        if self._running is not None:
+            self._measure()
+            return
+        self._measured = self._view.trace
+        text = render.meter(separable(self._view.problem)) if self._view.trace.scores.size <= MOST_METERED else ""
+        self._write({"check-meter": text})
+
+    def load(self, id: str) -> None:
+        """Put one of the six mistakes into the boxes."""
+        from attention_lab.diagnosis.showcase import showcase
+
+        self._app.go(State(lab="check").with_values(showcase(id)), push=True)
+
+    def make_probe(self) -> None:
+        """Put a probe into the boxes, keep the options, and show the code that runs it."""
+        text, kind = str(by_id("probe-seed").value).strip(), str(by_id("probe-kind").value)
+        if not text.isascii() or not text.isdigit() or len(text) > 9:
+            raise LabError(f"The seed of a probe must be a whole number from 0 to 999,999,999; got “{text[:40]}”.")
+        options = replace(options_of(self._app.state), heads=None, lengths=None)
+        made = make_probe(int(text), kind, options)  # type: ignore[arg-type]
+        values = {name: format_matrix(getattr(made, name)) for name in ("q", "k", "v")}
+        if made.options.heads:
+            values["heads"] = ",".join(map(str, made.options.heads))
+        cleared = replace(
+            self._app.state, example=None, text=None, observed=None, labels=None, keep=None, bias=None, heads=None, lengths=None
+        )
+        self._app.go(cleared.with_values(values), push=True)
+        self._write({"check-probe": render.probe_panel(int(text), kind, made)})
 
     def _run(self) -> None:
+        """A later piece: nobody waits for it any more, so its error is told from here."""
+        try:
+            self._step()
+        except LabError as error:
+            self._fail(error)
+
+    def _step(self) -> None:
+        """One piece of the running diagnosis. Raises LabError for numbers that fit no stage."""
         if self._running is None or self._view is None:
             return
         end = window.performance.now() + SLICE_MS
@@ -77,10 +130,9 @@ class CheckPage:
             self._running, self._found = None, done.value
             self._write(render.verdict(self._view, self._found))
             return
-        except LabError as error:
+        except LabError:
             self._running, self._asked = None, None
             self._write(render.nothing())
-            self._fail(error)
-            return
+            raise
         self._write(render.working(fraction))
         self._next()

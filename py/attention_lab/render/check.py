@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attention_lab.diagnosis import Diagnosis
+from attention_lab.diagnosis import Diagnosis, Probe, Separation, probe_code
+from attention_lab.diagnosis.separate import CORRECT
 from attention_lab.render.html import escape, formatter, plural, shade, stage_table
 from attention_lab.render.view import View
 
@@ -23,6 +24,14 @@ WORDS = {
     "inconsistent": "No softmax gives these numbers",
     "unknown": "No known mistake gives these numbers",
 }
+KINDS = {
+    "oblong": "5 queries, 7 keys",
+    "square": "4 queries, 4 keys",
+    "large": "large scores",
+    "heads": "two heads",
+    "grouped": "grouped heads",
+}
+LANGUAGES = (("numpy", "NumPy"), ("pytorch", "PyTorch"), ("jax", "JAX"), ("c", "C"))
 STAGES = {
     "scores": "raw scores",
     "scaled": "scaled scores",
@@ -40,7 +49,7 @@ def render(view: View) -> dict[str, str]:
     """The slots that do not wait for a diagnosis."""
     from attention_lab.render.calculator import inputs
 
-    return {"check-inputs": inputs(view), "check-start": start(view)}
+    return {"check-inputs": inputs(view), "check-start": start(view), "check-examples": examples()}
 
 
 def start(view: View) -> str:
@@ -50,6 +59,57 @@ def start(view: View) -> str:
     return (
         "<p>Give the Q, K and V that your code was given, set the options it should follow, and paste what it gave: "
         "scores, weights, output or log-sum-exp.</p>"
+    )
+
+
+def examples() -> str:
+    """Six mistakes from public reports, to load."""
+    from attention_lab.diagnosis.showcase import SHOWS
+
+    buttons = "".join(
+        f'<li><button type="button" data-action="mistake {show.id}">{escape(show.title)}</button> '
+        f'<a href="{escape(show.report)}" rel="noopener noreferrer">{escape(show.report.removeprefix("https://github.com/"))}</a></li>'
+        for show in SHOWS
+    )
+    return f'<details><summary>Load one of six real mistakes</summary><ul class="plain">{buttons}</ul></details>'
+
+
+def meter(separation: Separation) -> str:
+    """How many mistakes the reader's own input can tell apart, and which it cannot."""
+    hidden = next((group for group in separation.groups if CORRECT in group), ())
+    alike = [group for group in separation.groups if CORRECT not in group]
+    pieces = [
+        f'<p data-separable="{separation.count}" data-total="{separation.total}">This input can tell apart '
+        f'<strong>{separation.count}</strong> of the {separation.total} mistakes that can be made on it. '
+        f'<meter min="0" max="{separation.total}" value="{separation.count}">{separation.count} of {separation.total}</meter></p>'
+    ]
+    if len(hidden) > 1:
+        pieces.append(f"<p>It does not show at all: {', '.join(id for id in hidden if id != CORRECT)}.</p>")
+    if alike:
+        pieces.append("<p>It gives the same numbers for: " + "; ".join(" = ".join(group) for group in alike) + ".</p>")
+    return "".join(pieces)
+
+
+def probe_panel(seed: int, kind: str, probe: Probe | None = None) -> str:
+    """Make a probe: a small input that tells apart what can be told apart, and the code that runs it."""
+    kinds = "".join(
+        f'<option value="{name}"{" selected" if name == kind else ""}>{words}</option>' for name, words in KINDS.items()
+    )
+    code = ""
+    if probe is not None:
+        listing = "".join(
+            f"<details><summary>{words}</summary><pre tabindex='0' role='group' aria-label='Probe in {words}'>{escape(probe_code(probe, name))}</pre></details>"
+            for name, words in LANGUAGES
+        )
+        code = (
+            f"<p>Q, K and V of this probe are in the boxes. It separates {probe.separation.count} of "
+            f"{probe.separation.total}. Run your code on it and paste what it gives:</p>{listing}"
+        )
+    return (
+        "<h3>Make a probe</h3><p>A small seeded Q, K and V on which as many mistakes as possible give different numbers.</p>"
+        f'<p><label for="probe-seed">Seed</label> <input id="probe-seed" inputmode="numeric" size="6" value="{seed}"> '
+        f'<label for="probe-kind">Shape</label> <select id="probe-kind">{kinds}</select> '
+        f'<button type="button" data-action="probe">Make a probe</button></p><div data-probe="{seed}">{code}</div>'
     )
 
 
@@ -120,7 +180,7 @@ def evidence(view: View, found: Diagnosis) -> str:
             for stage, index, ours, theirs in found.stages
         )
         pieces.append(
-            '<div class="scroll"><table data-stage-differences><caption>Stage by stage: the first cell that this mistake '
+            '<div class="scroll" tabindex="0" role="group" aria-label="Differences by stage"><table data-stage-differences><caption>Stage by stage: the first cell that this mistake '
             'changes</caption><thead><tr><th scope="col">stage</th><th scope="col">cell</th><th scope="col">ours</th>'
             f'<th scope="col">with the mistake</th></tr></thead><tbody>{lines}</tbody></table></div>'
         )
@@ -213,7 +273,7 @@ def fix(found: Diagnosis) -> str:
             f"<h4>{escape(entry.name)} ({entry.id})</h4>"
             f"<dl class='facts'><dt>What it computes</dt><dd>{escape(entry.formula)}</dd>"
             f"<dt>What gives it away</dt><dd>{escape(entry.fingerprint)}</dd></dl>{same}"
-            f"<p>NumPy</p><pre>{escape(entry.numpy)}</pre><p>PyTorch</p><pre>{escape(entry.torch)}</pre>{seen}"
+            f"<p>NumPy</p><pre tabindex='0' role='group' aria-label='{entry.id} in NumPy'>{escape(entry.numpy)}</pre><p>PyTorch</p><pre tabindex='0' role='group' aria-label='{entry.id} in PyTorch'>{escape(entry.torch)}</pre>{seen}"
         )
     return "".join(pieces)
 
@@ -229,7 +289,7 @@ def others(found: Diagnosis) -> str:
         for item in rest
     )
     return (
-        '<details><summary>Other candidates</summary><div class="scroll"><table data-candidates><caption>The closest other '
+        '<details><summary>Other candidates</summary><div class="scroll" tabindex="0" role="group" aria-label="Other candidates"><table data-candidates><caption>The closest other '
         'explanations</caption><thead><tr><th scope="col">id</th><th scope="col">mistake</th><th scope="col">largest error</th>'
         f'<th scope="col">times what the digits allow</th></tr></thead><tbody>{lines}</tbody></table></div></details>'
     )
