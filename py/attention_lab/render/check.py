@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attention_lab.diagnosis import Diagnosis, Probe, Separation, probe_code
+from attention_lab.diagnosis import CATALOGUE, Diagnosis, Probe, Separation, probe_code
 from attention_lab.diagnosis.separate import CORRECT
 from attention_lab.render.html import escape, formatter, plural, shade, stage_table
 from attention_lab.render.view import View
@@ -84,9 +84,10 @@ def meter(separation: Separation) -> str:
         f'<meter min="0" max="{separation.total}" value="{separation.count}">{separation.count} of {separation.total}</meter></p>'
     ]
     if len(hidden) > 1:
-        pieces.append(f"<p>It does not show at all: {', '.join(id for id in hidden if id != CORRECT)}.</p>")
+        pieces.append(f"<p>It does not show: {', '.join(_called(id) for id in hidden if id != CORRECT)}.</p>")
     if alike:
-        pieces.append("<p>It gives the same numbers for: " + "; ".join(" = ".join(group) for group in alike) + ".</p>")
+        groups = "; ".join(" and ".join(map(_called, group)) for group in alike)
+        pieces.append(f"<p>It gives the same numbers for: {groups}.</p>")
     return "".join(pieces)
 
 
@@ -146,7 +147,7 @@ def _verdict(found: Diagnosis) -> str:
     if len(found.matches) > 1:
         together = (
             '<p class="quiet">This input cannot tell these apart: '
-            + ", ".join(_named(found, id) for id in found.matches)
+            + ", ".join(_called(id) for id in found.matches)
             + ". A probe input can, where anything can.</p>"
         )
     return (
@@ -157,9 +158,8 @@ def _verdict(found: Diagnosis) -> str:
     )
 
 
-def _named(found: Diagnosis, id: str) -> str:
-    from attention_lab.diagnosis.mistakes import CATALOGUE
-
+def _called(id: str) -> str:
+    """`scale missing (S1)`; both names of a pair."""
     return " with ".join(f"{escape(CATALOGUE[part].name)} ({part})" for part in id.split("+"))
 
 
