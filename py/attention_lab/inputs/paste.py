@@ -129,11 +129,20 @@ def _read(text: str) -> tuple[str, list[_Named]]:
     if looks_like_latex(text):
         found = [_Named("", parsed, position) for parsed, position in read_latex(text)]
     else:
-        bare = strip_comments(strip_prompts(text))
+        bare = strip_comments(strip_prompts(_without_quotes(text)))
         if not any(c.isalnum() or c in "∞-.…" for c in bare):
             raise PasteError(EMPTY_MESSAGE, code="EMPTY")
         found = _general(bare)
     return text, [one._replace(parsed=_warned(one.parsed, warnings)) for one in found]
+
+
+def _without_quotes(text: str) -> str:
+    """The text inside one pair of quotes around all of it, as a cell or a string literal is copied."""
+    inner = text.strip()
+    quote = inner[:1]
+    if quote in ("'", '"') and len(inner) > 2 and inner.endswith(quote) and inner.count(quote) == 2:
+        return text.replace(quote, " ")
+    return text
 
 
 def _warned(parsed: Parsed, warnings: list[str]) -> Parsed:

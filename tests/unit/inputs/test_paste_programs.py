@@ -85,6 +85,10 @@ FORMS = {
     "MATLAB lines": "Q = [0.25 -1.5\n     12   -7.125];",
     "MATLAB continuation": "Q = [0.25 ...\n     -1.5; 12 ... \n     -7.125];",
     "MATLAB continuation before": "Q = ...\n  [0.25 -1.5; 12 -7.125];",
+    "rows in round brackets": "(0.25 -1.5\n 12 -7.125)",
+    "rows in braces": "{0.25 -1.5; 12 -7.125}",
+    "sympy with sizes": "Matrix(2, 2, [0.25, -1.5, 12, -7.125])",
+    "string literal": "'[[0.25, -1.5], [12, -7.125]]'",
     "MATLAB comment": "Q = [0.25 -1.5 % first\n     12 -7.125 % second\n];",
     "MATLAB rational": "Q =\n\n       1/4           -3/2     \n      12            -57/8     \n",
     "MATLAB single": "Q =\n\n  2×2 single matrix\n\n    0.25   -1.5\n   12   -7.125\n",
@@ -305,6 +309,7 @@ LATEX = {
     "tabular": "\\begin{tabular}{lr}\n\\toprule\na & b \\\\\n\\midrule\n0.25 & -1.5 \\\\\n12 & -7.125 \\\\\n\\bottomrule\n\\end{tabular}",
     "decimal braces": r"\begin{bmatrix} 0{,}25 & -1{,}5 \\ 12 & -7{,}125 \end{bmatrix}",
     "decimal commas": r"\begin{bmatrix} 0,25 & -1,5 \\ 12 & -7,125 \end{bmatrix}",
+    "comment": "\\begin{bmatrix} % Q\n0.25 & -1.5 \\\\ % first & second\n12 & -7.125 \\end{bmatrix}",
     "rows alone": "0.25 & -1.5 \\\\ 12 & -7.125",
 }
 

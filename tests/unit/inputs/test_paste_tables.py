@@ -53,6 +53,7 @@ TABLES = {
     "one-word title": ("Q\n0.25 -1.5\n12 -7.125", [HEADER]),
     "label line": ("Q =\n0.25 -1.5\n12 -7.125", []),
     "inline label": ("Q = 0.25 -1.5\n    12 -7.125", []),
+    "double spaced": ("0.25 -1.5\n\n12 -7.125", []),
     "footer": ("0.25 -1.5\n12 -7.125\nall finite", [FOOTER]),
     "quoted mail": ("> 0.25 -1.5\n> 12 -7.125", []),
     "spreadsheet with corner": ("\tK1\tK2\nQ1\t0.25\t-1.5\nQ2\t12\t-7.125\n", [HEADER, INDEX]),
@@ -68,6 +69,10 @@ TABLES = {
     "Markdown without borders": ("a | b\n--- | ---\n0.25 | -1.5\n12 | -7.125", [HEADER]),
     "Markdown empty header": ("| | |\n|-|-|\n| 0.25 | -1.5 |\n| 12 | -7.125 |", None),
     "Markdown index": ("|    |     0 |      1 |\n|---:|------:|-------:|\n|  0 |  0.25 | -1.5   |\n|  1 | 12    | -7.125 |", [HEADER, INDEX]),
+    "bars at the ends": ("|0.25 -1.5|\n|12 -7.125|", []),
+    "row numbers in brackets": ("[0] 0.25 -1.5\n[1] 12 -7.125", [LABELS]),
+    "semicolon rows over lines": ("0.25 -1.5;\n12 -7.125", []),
+    "quoted as a whole": ('"0.25\t-1.5\n12\t-7.125"', []),
     "Markdown emphasis": ("| a | b |\n|---|---|\n| **0.25** | `-1.5` |\n| $12$ | -7.125 |", [HEADER]),
     "grid": ("+------+--------+\n| 0.25 | -1.5   |\n+------+--------+\n| 12   | -7.125 |\n+------+--------+", []),
     "polars": ("shape: (2, 2)\n┌──────┬────────┐\n│ a    ┆ b      │\n│ ---  ┆ ---    │\n│ f64  ┆ f64    │\n╞══════╪════════╡\n"
@@ -169,6 +174,8 @@ KEPT = {
     "counting column under a title": ("Q\n0 1\n1 0", (2, 2)),
     "counting first row": ("0 1 2\n5 6 7", (2, 3)),
     "identity": ("1 0\n0 1", (2, 2)),
+    "labelled counting rows": ("a 1\nb 2\nc 3", (3, 1)),
+    "labelled ones and zeros": ("a 0 1\nb 1 0", (2, 2)),
     "column numbers without a corner": ("0,1,2\n3,4,5", (2, 3)),
     "CSV counting column with a name": ("a,b\n0,0.5\n1,0.25", (2, 2)),
 }
@@ -186,6 +193,13 @@ def test_vectors_under_names_offer_rows_and_columns() -> None:
     readings = dict(caught.value.alternatives)
     assert readings["as_columns"].values.tolist() == [[1, 2], [3, 4]]
     assert readings["as_rows"].values.tolist() == [[1, 3], [2, 4]]
+
+
+def test_blank_lines_between_parts_are_said() -> None:
+    """Two blocks of rows are read as one matrix, with a warning; double spacing alone is none."""
+    parsed = parse_matrix("1 2\n3 4\n\n5 6\n7 8")
+    assert parsed.values.shape == (4, 2)
+    assert parsed.warnings == ("blank lines left out: read as one matrix",)
 
 
 def test_a_copied_half_is_the_same_matrix() -> None:

@@ -23,13 +23,14 @@ from attention_lab.inputs.text.parsed import PasteError, error_at, shorten
 from attention_lab.inputs.text.vocabulary import DATA, HARMLESS, METADATA, base_name
 
 _OPERATORS = ("*", "/", "@", "^")
+_AFTER = (*_OPERATORS, "+", "-", "'", "ᵀ", "†", "′")
 _NUMBERED = re.compile(r"(.*?)_?\d+")
 
 
 def find_arrays(text: str, pieces: list[Piece]) -> list[Found]:
     """Every array at the top level. Raises PasteError for computations and uneven shapes."""
     found: list[Found] = []
-    passing: list[Found] = []  # "(2, 2)" in passing is data only if there is nothing else
+    passing: list[Found] = []  # "(2, 2)" is data only if there is nothing else
     name = ""
     stray = False
     for index, piece in enumerate(pieces):
@@ -61,10 +62,20 @@ def find_arrays(text: str, pieces: list[Piece]) -> list[Found]:
         else:
             found += read_group(text, item, label)
         name = ""
-    found = found or passing or _single_scalar(pieces)
+    found = found or (passing if _is_alone(pieces) else []) or _single_scalar(pieces)
     if stray and found:
         found[0].layout.warnings.append("text around the brackets left out")
     return _joined(text, found)
+
+
+def _is_alone(pieces: list[Piece]) -> bool:
+    """True if a text is one group with nothing but a name and marks around it."""
+    words = [p for p in pieces if isinstance(p.item, Cell) and not p.assign and p.item.text not in (",", ";")]
+    return (
+        len(words) <= 1
+        and len([p for p in pieces if isinstance(p.item, Group)]) == 1
+        and (not words or any(p.assign for p in pieces))
+    )
 
 
 def _name_before(pieces: list[Piece], index: int) -> str:
@@ -115,20 +126,27 @@ def _refuse_operations(text: str, pieces: list[Piece], index: int) -> None:
     )
     if isinstance(before, Cell) and operator and not _is_bullet(text, before):
         raise _operation(text, before.position, before.text)
-    if index + 1 >= len(pieces) or not isinstance(group, Group):
+    end = group.end if isinstance(group, Group) else 0
+    called = False  # a harmless method came, its arguments may follow
+    for piece in pieces[index + 1 :]:
+        after = piece.item
+        if "\n" in text[end : after.position]:
+            return
+        if isinstance(after, Group):
+            if after.position == end and not called:  # [[1, 2], [3, 4]][0]
+                raise _operation(text, end, after.bracket)
+            end, called, symbol = after.end, False, after.name
+            if after.bracket == "(" and not after.name:
+                continue
+        else:
+            symbol = after.text
+            called = symbol in HARMLESS
+            if called:
+                end = after.position + len(symbol)
+                continue
+        if symbol.startswith(_AFTER) or (symbol[:1] == "." and symbol[1:2].isalpha()):
+            raise _operation(text, end, symbol)
         return
-    after = pieces[index + 1].item
-    if "\n" in text[group.end : after.position]:
-        return
-    if isinstance(after, Group):
-        if after.position == group.end:  # [[1, 2], [3, 4]][0]
-            raise _operation(text, group.end, after.bracket)
-        symbol = after.name
-    else:
-        symbol = after.text
-    method = symbol[:1] == "." and symbol[1:2].isalpha()
-    if (method and symbol not in HARMLESS) or symbol.startswith((*_OPERATORS, "+", "-", "'")):
-        raise _operation(text, group.end, symbol)
 
 
 def _operation(text: str, position: int, symbol: str) -> PasteError:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -24,6 +25,7 @@ from attention_lab.inputs.text.table import (
 )
 
 DECIMAL, THOUSANDS, SEPARATORS = "decimal_comma", "thousands_separators", "comma_and_space_separators"
+BLANK_LINES = "blank lines left out: read as one matrix"
 _NOTICE = {DECIMAL: "decimal comma detected", THOUSANDS: "thousands separators removed"}
 
 _TIGHT = re.compile(r"(?<=\d),(?=\d)")
@@ -41,6 +43,19 @@ _LONG_PAIR = re.compile(r"\s*[-+]?\d{1,4},\d{3,}\s*")
 
 def read_table(text: str) -> Parsed:
     """Read bracketless text: `read_table("1 0\\n0 1")` → a 2 x 2 matrix. Raises PasteError."""
+    parsed = _read_lines(text)
+    return (
+        replace(parsed, warnings=(*parsed.warnings, BLANK_LINES)) if _has_parts(split_lines(text)) else parsed
+    )
+
+
+def _has_parts(lines: list[Line]) -> bool:
+    """True if blank lines separate some lines but not all: perhaps two matrices."""
+    gaps = [b[1] - a[1] - len(a[0]) > 1 for a, b in pairwise(lines)]
+    return any(gaps) and not all(gaps)
+
+
+def _read_lines(text: str) -> Parsed:
     lines = drop_labels(drop_rules(split_lines(text)))
     if not lines:
         raise PasteError(EMPTY_MESSAGE, code="EMPTY")
@@ -79,8 +94,8 @@ def _marked_cells(text: str, lines: list[Line], mark: str) -> Parsed:
     """Tabs, pipes or ampersands: a comma inside a cell cannot separate entries."""
     split = pipe_cells if mark == "|" else by_mark(mark)
     rows = [split(line) for line in lines]
-    if mark == "\t" and any(_NUMBER_GAP.search(cell.text) for row in rows for cell in row):
-        rows = [by_space(line) for line in lines]  # tabs and spaces mixed
+    if mark in "\t|" and any(_NUMBER_GAP.search(cell.text) for row in rows for cell in row):
+        rows = [by_space((line.replace("|", " "), start)) for line, start in lines]  # spaces separate too
     return read_cells(text, [[_without_end_comma(cell) for cell in row] for row in rows], [])
 
 
@@ -114,7 +129,7 @@ def _with_semicolons(text: str, lines: list[Line]) -> Parsed:
             )
         return _rows_of_pieces(text, pieces)
     cells = [split(line) for line in lines]
-    words = not any(is_numeric(cell) or "," in cell.text for cell in cells[0])
+    words = not any(is_numeric(cell) for cell in cells[0]) and cells[0][0].text[:1].isalpha()
     single = all(not _NUMBER_GAP.search(cell.text) and ", " not in cell.text for row in cells for cell in row)
     if not single and not words:
         return _rows_of_pieces(text, [p for p in pieces if p[0].strip()])

@@ -35,7 +35,7 @@ _FOOTER = re.compile(
 )
 _R_HEADER = re.compile(r"\[,\d{1,6}\]")
 _R_ROW = re.compile(r"\s*\[\d+,\](?=\s)")
-_R_VECTOR = re.compile(r"\s*\[\d+\](?=\s+[-+.\dTFNI])")
+_R_VECTOR = re.compile(r"\s*\[(\d{1,9})\](?=\s+[-+.\dTFNI])")
 _NOT_PLAIN = re.compile(r"[^-+.\d\s]")
 _LONGEST_MARK = 300
 
@@ -57,7 +57,12 @@ class Display:
     warnings: list[str] = field(default_factory=list)
     boolean: bool = False
     special: bool = False
-    vector: bool = False
+    marks: list[tuple[int, int]] = field(default_factory=list)  # R's [k] and how many entries came before
+
+    @property
+    def vector(self) -> bool:
+        """True if the marks count entries, as R does; otherwise they are row labels."""
+        return bool(self.marks) and all(mark == before + 1 for mark, before in self.marks)
 
 
 def read_display(text: str) -> Parsed | None:
@@ -70,6 +75,8 @@ def read_display(text: str) -> Parsed | None:
     if len(pages) > 1 or len(pages[0]) > 1 or pages[0][0].factor != 1.0 or display.vector:
         return _joined(text, pages, display)
     parsed = read_table(_only(text, pages[0][0].lines))
+    if display.marks:
+        parsed = replace(parsed, warnings=(*parsed.warnings, "row labels left out"))
     if display.boolean and bool(np.isin(parsed.values, (0, 1)).all()):
         return replace(parsed, values=parsed.values.astype(np.bool_))
     return parsed
@@ -154,6 +161,7 @@ def _short(line: str) -> str:
 def _take_apart(text: str) -> Display:
     display = Display()
     wrapped = False
+    entries = 0
     end = 0
     for line, start in split_lines(text):
         page = display.pages[-1]
@@ -182,14 +190,14 @@ def _take_apart(text: str) -> Display:
         elif wrapped and "\n" in text[end + 1 : start]:  # a blank line begins the next block of columns
             page.append(Block([(line, start)], block.factor))
         else:
-            for pattern in (_R_ROW, _R_VECTOR):
-                match = pattern.match(line)
-                if match:
-                    display.special = True
-                    display.vector = display.vector or pattern is _R_VECTOR
-                    line = " " * match.end() + line[match.end() :]
-                    break
+            match = _R_ROW.match(line) or _R_VECTOR.match(line)
+            if match:
+                display.special = True
+                if match.re is _R_VECTOR:
+                    display.marks.append((int(match[1]), entries))
+                line = " " * match.end() + line[match.end() :]
             block.lines.append((line, start))
+            entries += len(line.split())
         end = start + len(line)
     return display
 

@@ -112,6 +112,8 @@ class _Scan:
             return None
         breaks = self.gaps(b"\n")
         breaks[0] = breaks[-1] = 0
+        if (breaks > 1).any() and (breaks == 1).any():  # blank lines: perhaps two matrices
+            return None
         rows = np.flatnonzero(breaks)
         bounds = np.concatenate(([0], rows, [self.count]))
         widths = np.diff(bounds)

@@ -82,7 +82,8 @@ def _is_numbered(text: str, rows: list[list[Cell]]) -> bool:
         return False
     if _is_label(head[0]):
         named = _is_index_name(head[0].text) and _counts([row[0].text for row in rows[1:]])
-        return named or all(_is_label(row[0]) for row in rows[1:])
+        labelled = all(_is_label(row[0]) for row in rows[1:])
+        return width > 2 and (named or labelled) and _has_decimals(rows[1:])
     return head[0].text == ""
 
 
@@ -98,7 +99,12 @@ def _is_indented(text: str, header: list[Cell], row: list[Cell]) -> bool:
 def _counts_among_decimals(rows: list[list[Cell]]) -> bool:
     """True if the first column is 0, 1, 2 … and the other entries are not all whole."""
     counting = [row[0].text for row in rows] == [str(i) for i in range(len(rows))]
-    return counting and any(not cell.text.lstrip("-").isdecimal() for row in rows for cell in row[1:])
+    return counting and _has_decimals(rows)
+
+
+def _has_decimals(rows: list[list[Cell]]) -> bool:
+    """True if not every entry after the first column is a whole number."""
+    return any(not cell.text.lstrip("-").isdecimal() for row in rows for cell in row[1:])
 
 
 def _counts(texts: list[str]) -> bool:

@@ -13,6 +13,7 @@ from attention_lab.inputs.text.parsed import EMPTY_MESSAGE, Parsed, PasteError, 
 from attention_lab.inputs.text.table import by_mark
 
 _BEGIN = re.compile(r"\\begin\{([A-Za-z*]+)\}(?:\[[^\]\n]{0,20}\])?(?:\{[^{}\n]{0,200}\})?|\\[pb]?matrix\{")
+_COMMENT = re.compile(r"(?<!\\)%[^\n]*")
 _DOTS = re.compile(r"\\[cvdl]?dots\b|\\dots[a-z]?\b|\\iddots\b")
 _FRACTION = re.compile(
     r"\\[tdc]?frac[ ]?\{[ ]?(-?\d{1,40})[ ]?\}[ ]?\{[ ]?(-?\d{1,40})[ ]?\}|\\[tdc]?frac(\d)(\d)"
@@ -35,6 +36,7 @@ def looks_like_latex(text: str) -> bool:
 
 def read_latex(text: str) -> list[tuple[Parsed, int]]:
     """Every matrix in the text and where it begins. Raises PasteError."""
+    text = _COMMENT.sub(lambda m: " " * len(m[0]), text)
     found = [(match.start(), match.end()) for match in _BEGIN.finditer(text) if _is_matrix(match)]
     if not found:
         if "\\begin{" in text:

@@ -51,6 +51,7 @@ _APOSTROPHES = re.compile(r"[+-]?\d{1,3}(?:'\d{3})+(?![\d'])", re.ASCII)
 _JULIA_EXPONENT = re.compile(r"f([+-]?\d{1,3})", re.ASCII)
 
 _NAN = {
+    "n/a",
     "nan", "na", "null", "none", "1.#ind", "1.#qnan", "1.#snan", "nan(ind)", "nan(snan)", "indeterminate",
     "nan32", "nan16", ".nan", "missing", "<na>", "nan64",
 }  # fmt: skip

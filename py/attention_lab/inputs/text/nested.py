@@ -6,9 +6,16 @@ Every level must be even; the first part that differs is named. Nothing is evalu
 from __future__ import annotations
 
 from attention_lab.inputs.text.brackets import COMMA, NEWLINE, NONE, SEMICOLON, Group
-from attention_lab.inputs.text.cells import Cell, Layout
+from attention_lab.inputs.text.cells import Cell, Layout, is_numeric
 from attention_lab.inputs.text.groups import Found, computation, holds_numbers, is_call, is_data, scalar_cell
-from attention_lab.inputs.text.objects import are_records, column_major, has_sizes, read_object, read_records
+from attention_lab.inputs.text.objects import (
+    are_records,
+    column_major,
+    has_sizes,
+    read_object,
+    read_records,
+    reshaped,
+)
 from attention_lab.inputs.text.parsed import MAX_AXES, PasteError, error_at, shorten
 from attention_lab.inputs.text.vocabulary import DATA, WRAPPERS, base_name
 
@@ -33,6 +40,7 @@ def read_group(text: str, group: Group, name: str) -> list[Found]:
 def _read_call(text: str, group: Group, name: str) -> list[Found]:
     """tensor([[…]], dtype=…), masked_array(data=…), matrix(c(…), nrow=2)."""
     data: list[Group] = []
+    numbers: list[Cell] = []  # sizes, as in sympy's Matrix(2, 2, […])
     options: dict[str, Group | Cell] = {}
     for item, key in zip(group.items, group.keys, strict=True):
         if key and base_name(key) not in DATA:
@@ -41,6 +49,8 @@ def _read_call(text: str, group: Group, name: str) -> list[Found]:
             data.append(item)
         elif isinstance(item, Group) and item.name and holds_numbers(item):
             raise computation(text, item)
+        elif isinstance(item, Cell) and is_numeric(item):
+            numbers.append(item)
     if len(data) != 1:
         raise error_at(
             text,
@@ -52,6 +62,10 @@ def _read_call(text: str, group: Group, name: str) -> list[Found]:
     base = base_name(group.name)
     if base in ("matrix", "structure", "array") and has_sizes(options):
         return [column_major(text, one, options) for one in found]
+    if numbers and base_name(group.name).endswith("matrix") and len(found) == 1 and found[0].flat:
+        return [reshaped(text, found[0], Group("(", group.position, items=[*numbers]))]
+    if numbers:
+        raise computation(text, group)
     # A parameter is what the model holds, not a result to compare: its decimals are not worth a warning.
     parameter = "Parameter" in text[max(0, group.position - 60) : group.position]
     if base == "tensor" and "." not in group.name and not parameter:
@@ -141,7 +155,7 @@ def _read_entries(text: str, group: Group, cells: list[Cell], name: str, depth: 
             "“;” inside nested brackets is a computation; paste the numbers it gives.",
         )
     one_row = Layout(cells, (1, len(cells)))
-    breaks = {SEMICOLON, NEWLINE} if depth == 1 and group.bracket == "[" else set()
+    breaks = {SEMICOLON, NEWLINE} if depth == 1 else set()
     rows: list[list[Cell]] = [[]]
     for index, (cell, mark) in enumerate(zip(cells, marks, strict=True)):
         if index and mark in breaks:

@@ -25,7 +25,7 @@ def read_object(text: str, group: Group, name: str, read: Reader) -> list[Found]
     if data is not None and holds_numbers(data):
         found = read(text, data, name)
         if shape is not None and len(found) == 1:
-            return [_reshaped(text, found[0], shape)]
+            return [reshaped(text, found[0], shape)]
         return found
     columns = _columns(group)
     if columns is not None:
@@ -100,7 +100,8 @@ def _sizes(items: list[Group | Cell]) -> list[int]:
     return [int(text) for text in texts if text.isdecimal() and len(text) < 9]
 
 
-def _reshaped(text: str, found: Found, shape: Group) -> Found:
+def reshaped(text: str, found: Found, shape: Group) -> Found:
+    """A flat list in the shape that stands beside it, row by row."""
     sizes = _sizes(shape.items)
     total = prod(sizes)
     if len(sizes) != len(shape.items) or total != len(found.layout.cells) or not 0 < len(sizes) <= MAX_AXES:
