@@ -46,9 +46,7 @@ def round_to(values: Floats, precision: Precision) -> Floats:
             return values.astype(kind, copy=False).astype(form.work, copy=False)
         # Straight from the given type: by way of float32 some values would be rounded twice.
         step = _step(values, form)
-        rounded = np.asarray(np.ldexp(np.rint(np.ldexp(values, -step)), step))
-        rounded[np.abs(rounded) > form.largest] *= np.inf
-        return np.asarray(rounded, form.work)
+        return np.asarray(np.ldexp(np.rint(np.ldexp(values, -step)), step), form.work)
 
 
 def ulps(values: Floats, exact: Floats, precision: Precision) -> float:

@@ -209,8 +209,6 @@ def _forward(
         weights = round_to(weights, precision)
         used = mask | empty[..., None] if uniform else mask
         output = _mix(weights, v, used)
-        if options.empty_row == "nan":
-            output[empty] = np.nan
         trace = Trace(
             q, k, v, options, scale, rules, mask, scores, scaled, tempered, capped, biased, masked,
             row_max, exponentials, denominators, log_sum_exp, weights, round_to(output, precision), given,

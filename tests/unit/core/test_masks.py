@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from reference import problems, reasons
 
-from attention_lab.core import Options, attend
+from attention_lab.core import Options, ShapeError, attend
 from attention_lab.core.masks import combine, rules, why
 
 
@@ -85,6 +85,8 @@ def test_lengths_with_packed_heads_go_by_batch() -> None:
     assert drawn(mask[0, 2]) == "1000/1000"
     assert drawn(mask[1, 0]) == "1100/1100"
     assert drawn(attend(q[0], k[0], v[0], Options(heads=(3, 3), lengths=2)).mask[1]) == "1100/1100"
+    with pytest.raises(ShapeError, match="one for each of 1 batch entries; got 3"):
+        attend(q[0], k[0], v[0], Options(heads=(3, 3), lengths=(1, 2, 3)))
 
 
 def test_keep_and_bias_broadcast() -> None:
@@ -203,6 +205,9 @@ def test_a_visible_wild_key_spoils_its_rows_but_no_masked_weight(poison: float) 
     assert trace.weights[1, 0] == 0
     assert np.isfinite(trace.output[1]).all()
     assert np.isnan(trace.output[0, 0]) == (poison != -np.inf)
+    alone = attend([[1.0]], [[poison], [1.0]], np.ones((2, 1)), keep=[[True, False]])
+    assert np.isnan(alone.weights[0, 0])
+    assert alone.exponentials[0, 1] == alone.weights[0, 1] == 0
 
 
 def test_a_masked_query_row_of_nan() -> None:
