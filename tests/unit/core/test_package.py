@@ -58,6 +58,8 @@ def test_lazy_names_of_the_package() -> None:
     assert {"attend", "Options", "Problem", "diagnose", "make_probe", "__version__"} <= set(
         attention_lab.__all__
     )
+    for name in attention_lab.__all__:
+        assert getattr(attention_lab, name) is not None
     with pytest.raises(AttributeError, match="has no attribute 'attention'"):
         _ = attention_lab.attention
 
