@@ -58,6 +58,7 @@ def make(root: Path) -> dict[str, bytes]:
     served = fill(source, {**rendered.slots, "boot": dist.boot(runtime), policy.SLOT: policy.meta()})
     files = dist.site_files(served, static, main.encode(), rendered.stylesheet, runtime)
     files[NOTICES] = notices_page(notices, runtime).encode()
+    files["service-worker.js"] = dist.service_worker(static, files)
     inside = fill(source, {**rendered.slots, "boot": "", policy.SLOT: single.POLICY_PLACE})
     popover = notices_popover(notices, runtime)
     files[SINGLE_FILE] = single.single_file(inside, popover, static, main, rendered.stylesheet, runtime)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import html
 import json
 import mimetypes
@@ -43,6 +45,7 @@ def boot(runtime: Runtime) -> str:
     lines += [f'<link rel="preload" as="fetch" crossorigin href="./{path}">' for path in data]
     lines += [
         '<script src="./before.js"></script>',
+        '<script defer src="./offline.js"></script>',
         '<script type="module" async src="./runtime.mjs"></script>',
         f'<script type="module" src="./pyscript/{PYSCRIPT_CORE}"></script>',
         pyscript_tag("./runtime.mjs", "./main.py"),
@@ -55,7 +58,9 @@ def site_files(page: str, static: Path, main: bytes, stylesheet: str, runtime: R
     files: dict[str, bytes] = {
         "index.html": map_references(without_micropython(page), lambda path: f"./{path}").encode()
     }
-    for path in dict.fromkeys(["runtime.mjs", "snapshot.mjs", "before.js", *static_references(page)]):
+    for path in dict.fromkeys(
+        ["runtime.mjs", "snapshot.mjs", "before.js", "offline.js", *static_references(page)]
+    ):
         files[path] = static_file(static, path, stylesheet)
     listing = {
         name: {"path": f"./{asset.path}", "size": len(asset.content)}
@@ -70,6 +75,18 @@ def site_files(page: str, static: Path, main: bytes, stylesheet: str, runtime: R
     files["runtime/pyodide-lock.json"] = json.dumps(runtime.lock, sort_keys=True).encode()
     files |= {f"pyscript/{name}": code.encode() for name, code in runtime.pyscript.items()}
     return files
+
+
+def service_worker(static: Path, files: dict[str, bytes]) -> bytes:
+    """The script that keeps `files` for visits without network: their names, hashes and a name for all of them."""
+    hashes = {
+        path: "sha256-" + base64.b64encode(hashlib.sha256(content).digest()).decode()
+        for path, content in sorted(files.items())
+    }
+    build = {"id": hashlib.sha256(json.dumps(hashes).encode()).hexdigest()[:16], "files": hashes}
+    return f"const BUILD = {json.dumps(build, indent=2)};\n".encode() + static_file(
+        static, "service-worker.js", ""
+    )
 
 
 def static_file(static: Path, path: str, stylesheet: str) -> bytes:

@@ -94,7 +94,14 @@ def shorten():
             module.__doc__ = None
 
 
-CODECS = "ascii latin_1 utf_8 utf_8_sig utf_16 utf_16_le utf_16_be utf_32 utf_32_le utf_32_be cp1252".split()
+CODECS = [
+    "ascii",
+    "latin_1",
+    "utf_8",
+    "utf_8_sig",
+    "cp1252",
+    *(f"utf_{bits}{end}" for bits in (16, 32) for end in ("", "_le", "_be")),
+]
 
 
 def warm_up():
