@@ -5,13 +5,14 @@ The only place that knows where Q, K, V of a state come from: typed matrices, an
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from attention_lab.core import LabError, Options, Trace
+from attention_lab.core import LabError, Options
 from attention_lab.problem import Problem, take
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def read_matrix(text: str, field: str) -> Array:
 def options_of(state: State) -> Options:
     """The Options a state asks for: a framework's convention first, then every key that is set."""
     base = Options.for_framework(state.framework) if state.framework else Options()
-    changes = {
+    changes: dict[str, tuple[Any, Any]] = {
         "scale": (state.scale, "sqrt_dk"),
         "temperature": (state.T, 1.0),
         "softcap": (state.softcap, None),
@@ -57,8 +58,6 @@ def options_of(state: State) -> Options:
         "empty_row": (state.empty, None),
         "precision": (state.precision, "float64"),
     }
-    from dataclasses import replace
-
     return replace(base, **{name: value for name, (value, neutral) in changes.items() if value != neutral})
 
 
@@ -75,7 +74,9 @@ def problem_of(state: State) -> Problem:
     if state.bias:
         bias = _bias(state.bias, n, m)
     if labels is not None and state.labels is not None and not (len(labels) == n == m):
-        raise LabError(f"There are {len(labels)} labels for {n} queries and {m} keys: give one for each.", field="labels")
+        raise LabError(
+            f"There are {len(labels)} labels for {n} queries and {m} keys: give one for each.", field="labels"
+        )
     return Problem(matrices["q"], matrices["k"], matrices["v"], options, keep, bias, labels, labels)
 
 
@@ -144,9 +145,18 @@ def view_of(state: State, previous: View | None = None) -> View:
     if previous is not None and _arithmetic(previous.state) == _arithmetic(state):
         problem, trace = previous.problem, previous.trace
         if (previous.state.batch, previous.state.head) == (state.batch, state.head):
-            before, now = ((each.decimals, each.blank, View.first_of(each)) for each in (previous.state, state))
+            before, now = (
+                (each.decimals, each.blank, View.first_of(each)) for each in (previous.state, state)
+            )
             same_look = before == now
-            return View(state, problem, trace, previous.slice, previous.slice_trace, previous.drawn if same_look else {})
+            return View(
+                state,
+                problem,
+                trace,
+                previous.slice,
+                previous.slice_trace,
+                previous.drawn if same_look else {},
+            )
     else:
         problem = problem_of(state)
         trace = problem.trace()
@@ -154,7 +164,24 @@ def view_of(state: State, previous: View | None = None) -> View:
     return View(state, problem, trace, part, part_trace)
 
 
-LOOKS = {"lab", "row", "step", "decimals", "observed", "stage", "atol", "rtol", "compare", "predict", "embed", "hide", "blank", "sheet", "batch", "head"}
+LOOKS = {
+    "lab",
+    "row",
+    "step",
+    "decimals",
+    "observed",
+    "stage",
+    "atol",
+    "rtol",
+    "compare",
+    "predict",
+    "embed",
+    "hide",
+    "blank",
+    "sheet",
+    "batch",
+    "head",
+}
 """Keys that change what is shown of a result, never the result."""
 
 

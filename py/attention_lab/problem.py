@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from attention_lab.core import LabError, Options, Rule, ShapeError, Trace, attend
 
-Array = NDArray[np.float64]
+Array = NDArray[np.floating[Any]]
 PAGE_LIMIT = 4_000_000  # batch·heads·n·m scores the page will compute; attend() itself allows more
 
 
@@ -63,16 +63,20 @@ def take(problem: Problem, trace: Trace, batch: int = 0, head: int = 0) -> tuple
     def part(array: NDArray[Any]) -> NDArray[Any]:
         own = array.shape[:-2] if array.ndim > 2 else ()
         at = index[len(index) - len(own) :]
-        return array[tuple(0 if size == 1 else i for i, size in zip(at, own, strict=True))]
+        return np.asarray(array[tuple(0 if size == 1 else i for i, size in zip(at, own, strict=True))])
 
     def explained(rule: Rule) -> Rule:
-        return replace(rule, visible=part(rule.visible), explain=lambda at, base: rule.explain((*index, *at), base))
+        return replace(
+            rule, visible=part(rule.visible), explain=lambda at, base: rule.explain((*index, *at), base)
+        )
 
     lengths = trace.options.lengths
     options = replace(
-        trace.options, heads=None, lengths=lengths if lengths is None or len(lengths) == 1 else (lengths[index[0]],)
+        trace.options,
+        heads=None,
+        lengths=lengths if lengths is None or len(lengths) == 1 else (lengths[index[0]],),
     )
-    arrays = {
+    arrays: dict[str, Any] = {
         item.name: getattr(trace, item.name)
         for item in fields(trace)
         if isinstance(getattr(trace, item.name), np.ndarray)
@@ -80,10 +84,11 @@ def take(problem: Problem, trace: Trace, batch: int = 0, head: int = 0) -> tuple
     made: dict[int, NDArray[Any]] = {}
     for array in arrays.values():  # a stage that does nothing must stay the very array before it
         made.setdefault(id(array), array[index])
+    changed: dict[str, Any] = {name: made[id(array)] for name, array in arrays.items()}
     given_q, given_k, given_v, bias = trace.given
     sliced = replace(
         trace,
-        **{name: made[id(array)] for name, array in arrays.items()},
+        **changed,
         options=options,
         rules=tuple(explained(rule) for rule in trace.rules),
         given=(given_q[index], given_k[index], given_v[index], None if bias is None else part(bias)),

@@ -13,7 +13,18 @@ from typing import Any, NamedTuple
 from urllib.parse import quote, unquote
 
 LABS = ("calculator", "walkthrough", "heatmap", "check")
-STAGES = ("auto", "scores", "scaled", "tempered", "capped", "biased", "masked", "weights", "output", "log_sum_exp")
+STAGES = (
+    "auto",
+    "scores",
+    "scaled",
+    "tempered",
+    "capped",
+    "biased",
+    "masked",
+    "weights",
+    "output",
+    "log_sum_exp",
+)
 TABLE_STAGES = STAGES[1:-1]
 """The stages that stand on the page as tables, which is what `blank=` can hide until the reader has answered."""
 OPENING = {
@@ -345,7 +356,9 @@ class State:
     @property
     def size(self) -> int:
         """Characters of the texts that can be long."""
-        return sum(len(text) for text in (self.q, self.k, self.v, self.keep, self.bias, self.observed) if text)
+        return sum(
+            len(text) for text in (self.q, self.k, self.v, self.keep, self.bias, self.observed) if text
+        )
 
     def second(self) -> State | None:
         """The other setting that `compare=` describes, or None.
@@ -362,13 +375,17 @@ class State:
 
     def pinned(self) -> State:
         """This state with itself kept as the other setting, so that changes can be compared with it."""
-        kept = replace(self, compare=None, lab="calculator", unknown=(), row=None, step=None, decimals=4, observed=None)
+        kept = replace(
+            self, compare=None, lab="calculator", unknown=(), row=None, step=None, decimals=4, observed=None
+        )
         return replace(self, compare=kept.to_fragment())
 
     def to_values(self) -> dict[str, str]:
         """Raw texts of every key that is not at its default, in the order of the contract."""
         values = {
-            key: spec.write(getattr(self, key)) for key, spec in SPECS.items() if getattr(self, key) != DEFAULTS[key]
+            key: spec.write(getattr(self, key))
+            for key, spec in SPECS.items()
+            if getattr(self, key) != DEFAULTS[key]
         }
         return values | dict(self.unknown)
 

@@ -63,7 +63,12 @@ GOLDENS = [
         [[10, 0]],
         1e-4,
     ),  # TensorFlow transformer tutorial
-    ("q=0,10,0&k=3,0,0;0,10,0;0,0,4;0,0,1&v=5,9;2,6;5,3;5,3", "output", [[2, 6]], 1e-4),  # deep-sets test_attention
+    (
+        "q=0,10,0&k=3,0,0;0,10,0;0,0,4;0,0,1&v=5,9;2,6;5,3;5,3",
+        "output",
+        [[2, 6]],
+        1e-4,
+    ),  # deep-sets test_attention
     (
         "q=-1,-2&k=0.5,0.5;1,-1&v=2,0;0,2",
         "output",
@@ -81,8 +86,7 @@ def type_into(page: Page, field: str, text: str) -> None:
 def test_opening_numbers(lab) -> None:
     np.testing.assert_allclose(lab.table("output"), [[1.6605, 2.6605], [2.3395, 3.3395]], rtol=0, atol=5e-5)
     assert lab.page.locator("table[data-stage] caption").all_inner_texts()[:4] == [
-        caption
-        for caption in lab.page.locator('[data-slot="calculator-stages"] caption').all_inner_texts()
+        caption for caption in lab.page.locator('[data-slot="calculator-stages"] caption').all_inner_texts()
     ]
     text = lab.page.inner_text('[data-slot="calculator-stages"]')
     for title in ("S = Q·Kᵀ", "S / √dₖ (√2 = 1.4142)", "A = softmax(scores), row-wise", "O = A·V", "Σ"):
@@ -98,7 +102,9 @@ def test_worked_examples(lab, fragment: str, expected: dict[str, list[list[float
 
 
 @pytest.mark.parametrize(("fragment", "stage", "numbers", "tolerance"), GOLDENS)
-def test_published_results(lab, fragment: str, stage: str, numbers: list[list[float]], tolerance: float) -> None:
+def test_published_results(
+    lab, fragment: str, stage: str, numbers: list[list[float]], tolerance: float
+) -> None:
     lab.open(fragment)
     np.testing.assert_allclose(lab.table(stage), numbers, rtol=0, atol=tolerance)
 
@@ -108,7 +114,9 @@ def test_the_prerendered_page_is_the_live_page(lab, fresh_page: Callable, site: 
     early = fresh_page(site, javascript=False)
     early.page.goto(site)
     for slot in ("calculator-stages", "calculator-row", "calculator-summary", "calculator-inputs"):
-        assert early.page.inner_text(f'[data-slot="{slot}"]') == lab.page.inner_text(f'[data-slot="{slot}"]'), slot
+        assert early.page.inner_text(f'[data-slot="{slot}"]') == lab.page.inner_text(
+            f'[data-slot="{slot}"]'
+        ), slot
     for stage in ("scores", "scaled", "weights", "output"):
         a, b = np.array(early.table(stage)), np.array(lab.table(stage))
         assert (np.abs(a - b) <= 1e-13 * np.maximum(1, np.abs(a))).all()
@@ -194,13 +202,17 @@ def test_bad_input_is_answered_beside_its_field(lab, field: str, text: str) -> N
         ("1 2 3", "1 2 3", "4 5", [[4.0, 5.0]]),  # one key
     ],
 )
-def test_unusual_input_gives_a_right_answer(lab, q: str, k: str, v: str, output: list[list[float]] | None) -> None:
+def test_unusual_input_gives_a_right_answer(
+    lab, q: str, k: str, v: str, output: list[list[float]] | None
+) -> None:
     lab.page.fill("#q", q)
     lab.page.fill("#k", k)
     type_into(lab.page, "v", v)
     expect(lab.page.locator(".error:visible")).to_have_count(0)
     state = State.from_values([("q", q), ("k", k), ("v", v)])
-    np.testing.assert_allclose(lab.table("output"), view_of(state).trace.output if output is None else output, atol=1e-12)
+    np.testing.assert_allclose(
+        lab.table("output"), view_of(state).trace.output if output is None else output, atol=1e-12
+    )
 
 
 def test_a_huge_paste_is_answered(lab) -> None:
@@ -258,8 +270,10 @@ def test_a_cell_shows_its_formula_and_lights_up_its_sources(lab) -> None:
     expect(page.locator("#cell-formula")).to_have_text("S₂₁ = q₂·k₁ = 0×1 + 1×0 = 0.0000")
     line = page.locator("#cell-formula").bounding_box()
     assert line
-    lit = "getComputedStyle(document.querySelector('table[data-stage=\"q\"] td[data-i=\"1\"]')).backgroundColor"
-    plain = "getComputedStyle(document.querySelector('table[data-stage=\"q\"] td[data-i=\"0\"]')).backgroundColor"
+    lit = 'getComputedStyle(document.querySelector(\'table[data-stage="q"] td[data-i="1"]\')).backgroundColor'
+    plain = (
+        'getComputedStyle(document.querySelector(\'table[data-stage="q"] td[data-i="0"]\')).backgroundColor'
+    )
     assert page.evaluate(lit) != page.evaluate(plain)
     page.focus('table[data-stage="scores"] td[data-i="0"][data-j="0"]')
     page.keyboard.press("ArrowRight")
@@ -273,7 +287,9 @@ def test_the_grid_writes_the_text_box(lab) -> None:
     page.fill('input[data-grid="q"][data-r="0"][data-c="0"]', "5")
     page.keyboard.press("ArrowDown")
     assert page.evaluate("document.activeElement.dataset.r") == "1"
-    expect(page.locator('table[data-stage="scores"] td[data-i="0"][data-j="0"]')).to_have_attribute("data-value", "5.0")
+    expect(page.locator('table[data-stage="scores"] td[data-i="0"][data-j="0"]')).to_have_attribute(
+        "data-value", "5.0"
+    )
     page.click('[data-grid-change="q add-row"]')
     expect(page.locator('[data-shape-of="q"]')).to_have_text("3×2")
     page.evaluate(
@@ -363,7 +379,9 @@ def test_an_example_chosen_before_python_is_ready_shows_its_result(fresh_page: C
     assert early.page.is_checked("#causal") and early.page.input_value("#v") == "1 0\n0 1"
 
 
-def test_when_python_never_starts_the_page_says_so_and_keeps_the_answer(fresh_page: Callable, site: str) -> None:
+def test_when_python_never_starts_the_page_says_so_and_keeps_the_answer(
+    fresh_page: Callable, site: str
+) -> None:
     early = fresh_page(site)
     early.page.route("**/*.wasm", lambda route: route.abort())
     early.page.route("**/snapshot*", lambda route: route.abort())

@@ -60,7 +60,10 @@ def test_the_first_wrong_cell_is_named(lab) -> None:
     lab.open(f"{PROBLEM}&observed={format_compact(wrong)}&stage=weights")
     assert verdict(lab)[0] == "inconsistent"
     place = lab.page.locator("[data-first-divergence]")
-    assert (place.get_attribute("data-first-divergence"), place.get_attribute("data-index")) == ("weights", "1,3")
+    assert (place.get_attribute("data-first-divergence"), place.get_attribute("data-index")) == (
+        "weights",
+        "1,3",
+    )
 
 
 def test_typing_numbers_gives_a_verdict_and_bad_text_an_error_beside_the_box(lab) -> None:
@@ -119,7 +122,9 @@ def test_the_meter_counts_and_a_probe_separates_more(lab) -> None:
     page.fill("#probe-seed", "7")
     page.click('[data-action="probe"]')
     expect(page.locator('[data-shape-of="q"]')).to_have_text("5×3", timeout=20_000)
-    page.wait_for_function(f"Number(document.querySelector('[data-separable]').dataset.separable) > {before}", timeout=20_000)
+    page.wait_for_function(
+        f"Number(document.querySelector('[data-separable]').dataset.separable) > {before}", timeout=20_000
+    )
     assert page.locator("[data-probe] pre").count() == 4
     assert "seed 7" in (page.locator("[data-probe] pre").first.text_content() or "")
     page.fill("#probe-seed", "many")
@@ -152,9 +157,16 @@ def test_a_file_with_every_array_finds_its_places(lab) -> None:
     ("name", "content"),
     [
         ("broken.npy", b"\x93NUMPY\x01\x00"),
-        ("object.npy", b"\x93NUMPY\x01\x00\x46\x00{'descr': '|O', 'fortran_order': False, 'shape': (1,), }" + b" " * 18),
+        (
+            "object.npy",
+            b"\x93NUMPY\x01\x00\x46\x00{'descr': '|O', 'fortran_order': False, 'shape': (1,), }" + b" " * 18,
+        ),
         ("cut.npz", npz(q=np.ones((3, 3)))[:60]),
-        ("huge.npy", b"\x93NUMPY\x01\x00\x56\x00" + b"{'descr': '<f8', 'fortran_order': False, 'shape': (1000000, 1000000), }".ljust(86)),
+        (
+            "huge.npy",
+            b"\x93NUMPY\x01\x00\x56\x00"
+            + b"{'descr': '<f8', 'fortran_order': False, 'shape': (1000000, 1000000), }".ljust(86),
+        ),
         ("<img src=x onerror=alert(1)>.json", b"{"),
         ("empty.csv", b""),
     ],
@@ -162,7 +174,9 @@ def test_a_file_with_every_array_finds_its_places(lab) -> None:
 def test_a_bad_file_is_refused_in_one_sentence(lab, name: str, content: bytes) -> None:
     page = lab.page
     lab.open("lab=check")
-    page.set_input_files("#files", [{"name": name, "mimeType": "application/octet-stream", "buffer": content}])
+    page.set_input_files(
+        "#files", [{"name": name, "mimeType": "application/octet-stream", "buffer": content}]
+    )
     error = page.locator('[data-error-for="files"]')
     expect(error).to_be_visible()
     assert Path(name).name[:20] in error.inner_text() and len(error.inner_text()) > 20

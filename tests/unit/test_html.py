@@ -37,7 +37,11 @@ def test_one_number(x: float, decimals: int | str, text: str) -> None:
 
 @settings(deadline=None)
 @given(
-    st.lists(st.floats() | st.sampled_from([0.0, -0.0, 1e15, 9.99e14, -1e300, 5e-324, 0.5]), min_size=1, max_size=30),
+    st.lists(
+        st.floats() | st.sampled_from([0.0, -0.0, 1e15, 9.99e14, -1e300, 5e-324, 0.5]),
+        min_size=1,
+        max_size=30,
+    ),
     st.sampled_from([0, 1, 4, 12, "exact", "auto"]),
 )
 def test_a_table_is_written_as_its_cells_are(numbers: list[float], decimals: int | str) -> None:

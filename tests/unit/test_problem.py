@@ -13,7 +13,11 @@ STAGES = ("scores", "scaled", "tempered", "capped", "biased", "masked", "weights
 
 def problem(shape_q: tuple[int, ...], shape_k: tuple[int, ...], options: Options, **more: object) -> Problem:
     rng = np.random.default_rng(5)
-    q, k, v = rng.standard_normal(shape_q), rng.standard_normal(shape_k), rng.standard_normal((*shape_k[:-1], 3))
+    q, k, v = (
+        rng.standard_normal(shape_q),
+        rng.standard_normal(shape_k),
+        rng.standard_normal((*shape_k[:-1], 3)),
+    )
     return Problem(q, k, v, options, **more)  # type: ignore[arg-type]
 
 

@@ -38,7 +38,9 @@ def test_an_absent_option_is_neutral() -> None:
 
 
 def test_a_hand_written_link() -> None:
-    state = State.from_fragment("q=1,0;0,1&k=1,0;0,1&v=1,2;3,4&scale=0.25&T=2&causal=-1&window=2,&heads=4,2&row=1")
+    state = State.from_fragment(
+        "q=1,0;0,1&k=1,0;0,1&v=1,2;3,4&scale=0.25&T=2&causal=-1&window=2,&heads=4,2&row=1"
+    )
     assert (state.scale, state.T, state.causal, state.window, state.heads, state.row) == (
         0.25,
         2.0,

@@ -58,7 +58,9 @@ def showcase(id: str) -> dict[str, str]:
     """Raw texts of State keys: the probe, its options and the mistaken numbers with 4 decimals."""
     show = next((item for item in SHOWS if item.id == id), None)
     if show is None:
-        raise LabError(f"There is no example of “{id}”: expected one of {', '.join(item.id for item in SHOWS)}.")
+        raise LabError(
+            f"There is no example of “{id}”: expected one of {', '.join(item.id for item in SHOWS)}."
+        )
     probe = make_probe(0, show.kind, show.options)
     numbers = simulate(probe, show.id, show.stage)
     observed = "\n".join(" ".join(f"{x:.{DECIMALS}f}" for x in row) for row in numbers.tolist())
@@ -85,7 +87,11 @@ def simulate(problem: Any, id: str, stage: str = "output") -> Array:
             continue
         results = np.asarray(run(setting, base, variant, stage)[stage], np.float64)
         for label, numbers in zip(variant.labels, results.reshape(len(variant.labels), -1), strict=True):
-            if label.id != id or numbers.size != right.size or np.allclose(numbers, right.ravel(), equal_nan=True):
+            if (
+                label.id != id
+                or numbers.size != right.size
+                or np.allclose(numbers, right.ravel(), equal_nan=True)
+            ):
                 continue
             if best is None or label.rank < best[0]:
                 best = (label.rank, numbers.reshape(right.shape))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from attention_lab.explain.stages import stages
 if TYPE_CHECKING:
     from attention_lab.core import Trace
 
+Floats = NDArray[np.floating[Any]]
 SUB = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 MOST_TERMS = 8
 Region = tuple[str, int | None, int | None]
@@ -37,7 +38,9 @@ class CellStory:
     behind: tuple[Region, ...]
 
 
-def cell(trace: Trace, stage: str, i: int, j: int, write: Callable[[float], str], first: int = 1) -> CellStory:
+def cell(
+    trace: Trace, stage: str, i: int, j: int, write: Callable[[float], str], first: int = 1
+) -> CellStory:
     """Explain cell (i, j), counted from 0, of a stage of a 2-D trace or of "q", "k", "v".
 
     `write` formats numbers; `first` is the index that labels start from. Raises LabError when there is no such cell.
@@ -111,14 +114,18 @@ def _weight_text(trace: Trace, i: int, j: int, at: str, value: str, write: Calla
         return f"A{at} = 0 exactly: masked"
     top = float(np.ravel(trace.row_max)[i])
     total = float(np.ravel(trace.denominators)[i])
-    return f"A{at} = e^({write(float(trace.masked[i, j]))} − {write(top)}) / {write(total)} = {value}".replace(
-        "− −", "+ "
+    return (
+        f"A{at} = e^({write(float(trace.masked[i, j]))} − {write(top)}) / {write(total)} = {value}".replace(
+            "− −", "+ "
+        )
     )
 
 
-def sum_of_products(left: NDArray[np.float64], right: NDArray[np.float64], write: Callable[[float], str]) -> str:
+def sum_of_products(left: Floats, right: Floats, write: Callable[[float], str]) -> str:
     """`[1, 2]·[3, 4]` → `1×3 + 2×4`; the middle of a long sum is left out and counted."""
-    terms = [f"{_factor(a, write)}×{_factor(b, write)}" for a, b in zip(left.tolist(), right.tolist(), strict=True)]
+    terms = [
+        f"{_factor(a, write)}×{_factor(b, write)}" for a, b in zip(left.tolist(), right.tolist(), strict=True)
+    ]
     if len(terms) > MOST_TERMS:
         terms = [*terms[:4], f"… {len(terms) - 6} more …", *terms[-2:]]
     return " + ".join(terms)

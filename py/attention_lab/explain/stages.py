@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,7 @@ class Stage:
     name: str
     title: str
     formula: str
-    array: NDArray[np.float64]
+    array: NDArray[np.floating[Any]]
 
 
 def stages(trace: Trace, write: Callable[[float], str] = str) -> tuple[Stage, ...]:

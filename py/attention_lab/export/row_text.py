@@ -13,13 +13,17 @@ def row_text(item: RowTrace, query: str, keys: Sequence[str], write: Callable[[f
     """Every step of the row, one line each: dot products, division, mask, maximum, exponentials, weights, output."""
     lines = [f"Row {query}", f"q = ({', '.join(write(float(x)) for x in item.query)})"]
     for j, key in enumerate(keys):
-        terms = [f"{write(float(a))}×{write(float(b))}" for a, b in zip(item.query, item.keys[j], strict=True)]
+        terms = [
+            f"{write(float(a))}×{write(float(b))}" for a, b in zip(item.query, item.keys[j], strict=True)
+        ]
         if len(terms) > MOST_TERMS:
             terms = [*terms[: MOST_TERMS - 2], f"… {len(terms) - MOST_TERMS + 1} more …", terms[-1]]
         chain = f"q·{key} = {' + '.join(terms)} = {write(float(item.dot[j]))}; scaled {write(float(item.scaled[j]))}"
         for name in item.active:
             values = item.logits if name == "masked" else getattr(item, name)
-            chain += "; masked" if name == "masked" and item.masked[j] else f"; {name} {write(float(values[j]))}"
+            chain += (
+                "; masked" if name == "masked" and item.masked[j] else f"; {name} {write(float(values[j]))}"
+            )
         lines.append(chain)
     lines.append(f"row maximum = {write(item.row_max)}")
     for j, key in enumerate(keys):

@@ -66,7 +66,11 @@ def bundle(arrays: Mapping[str, NDArray[Any]]) -> Bundle:
     if "q" in roles and arrays[roles["q"]].ndim >= 3:
         shapes = {role: arrays[name].shape for role, name in roles.items()}
         guess = guess_layout(
-            shapes["q"], shapes.get("k"), weights=shapes.get("weights"), lse=shapes.get("lse"), mask=shapes.get("mask")
+            shapes["q"],
+            shapes.get("k"),
+            weights=shapes.get("weights"),
+            lse=shapes.get("lse"),
+            mask=shapes.get("mask"),
         )
         layout = "blhd" if guess.layout in ("blhd", "lhd") else "bhld"
         reason = f"{guess.reason} (confidence {guess.confidence:.0%})"

@@ -12,13 +12,36 @@ from attention_lab.compute import shapes_of, view_of
 from attention_lab.core import LabError
 from attention_lab.explain.cell import cell, regions_to_selectors
 from attention_lab.page import form
+from attention_lab.page.dom import (
+    Failures,
+    JsException,
+    LiveSheet,
+    Once,
+    by_id,
+    console,
+    data,
+    document,
+    every,
+    number,
+    on,
+    one,
+    root,
+    window,
+    write_html,
+)
 from attention_lab.page.files import Files
 from attention_lab.page.grid import Grids
-from attention_lab.page.dom import Failures, JsException, LiveSheet, Once, by_id, console, data, document, every, on, one, root, window, write_html
 from attention_lab.page.history import History
 from attention_lab.page.marks import mark
 from attention_lab.render.calculator import copied
-from attention_lab.render.page import example_state, fold_line, framework_notes, framework_values, lesson, render
+from attention_lab.render.page import (
+    example_state,
+    fold_line,
+    framework_notes,
+    framework_values,
+    lesson,
+    render,
+)
 from attention_lab.render.view import View
 from attention_lab.state import State
 
@@ -33,7 +56,12 @@ PACK_ABOVE = 4000
 LARGEST_LINK = 400_000
 """Characters of numbers up to which a state is kept in the address."""
 FRAMEWORK_SETS = ("scale", "scale-number", "causal", "alignment", "causal-offset", "empty")
-LAB_NAMES = {"calculator": "Calculator", "walkthrough": "Walkthrough", "heatmap": "Heatmap", "check": "Check mine"}
+LAB_NAMES = {
+    "calculator": "Calculator",
+    "walkthrough": "Walkthrough",
+    "heatmap": "Heatmap",
+    "check": "Check mine",
+}
 ARROWS = {"ArrowUp": (-1, 0), "ArrowDown": (1, 0), "ArrowLeft": (0, -1), "ArrowRight": (0, 1)}
 
 
@@ -142,7 +170,10 @@ class App:
             return
         setter = target.closest("[data-set]")
         if setter:
-            self.go(self.state.with_values(_pairs(str(data(setter, "set")))), push=not setter.hasAttribute("data-key"))
+            self.go(
+                self.state.with_values(_pairs(str(data(setter, "set")))),
+                push=not setter.hasAttribute("data-key"),
+            )
             return
         link = target.closest("[data-lab-link]")
         if link and not (event.ctrlKey or event.metaKey or event.shiftKey):
@@ -206,7 +237,13 @@ class App:
     def _on_key(self, event: Any) -> None:
         target = event.target
         tag = str(target.tagName)
-        if event.ctrlKey or event.metaKey or event.altKey or tag in ("TEXTAREA", "INPUT", "SELECT") or one("dialog[open]"):
+        if (
+            event.ctrlKey
+            or event.metaKey
+            or event.altKey
+            or tag in ("TEXTAREA", "INPUT", "SELECT")
+            or one("dialog[open]")
+        ):
             return
         key = str(event.key)
         if tag == "TD" and key in ARROWS:
@@ -234,7 +271,7 @@ class App:
         target = event.target
         found = target.closest("table[data-stage] td[data-i]") if getattr(target, "closest", None) else None
         if found:
-            place = (str(data(found.closest("table"), "stage")), int(data(found, "i")), int(data(found, "j")))
+            place = (str(data(found.closest("table"), "stage")), number(found, "i"), number(found, "j"))
             if place != self.pointed:
                 self.pointed = place
                 self.next_point()
@@ -243,7 +280,12 @@ class App:
 
     def go(self, state: State, push: bool, from_form: bool = False) -> None:
         """Show another state; `push` makes it an entry of the browser's history."""
-        self.history.record(self.state, state, self.edited if from_form and self.typed else None, window.performance.now() / 1000)
+        self.history.record(
+            self.state,
+            state,
+            self.edited if from_form and self.typed else None,
+            window.performance.now() / 1000,
+        )
         if push and self.save.waiting:
             self._save_link()  # an edit still on its way belongs to the entry that is left, not to the new one
         self.state = state
@@ -355,7 +397,9 @@ class App:
         elif one(f'[data-lab-panel="{self.state.lab}"] [data-canvas]'):
             from attention_lab.page.canvas import show_canvases
 
-            show_canvases(view, lambda i: self.go(self.state.with_values({"row": str(i)}), push=False), self.state.row)
+            show_canvases(
+                view, lambda i: self.go(self.state.with_values({"row": str(i)}), push=False), self.state.row
+            )
 
     def _broken(self, error: Exception) -> str:
         """One sentence for an exception that is our fault; the console gets all of it."""
@@ -426,14 +470,18 @@ class App:
     def _copy(self, text: str) -> None:
         import asyncio
 
-        self._copying = asyncio.ensure_future(self._copy_now(text))  # kept, or it could be collected unfinished
+        self._copying = asyncio.ensure_future(
+            self._copy_now(text)
+        )  # kept, or it could be collected unfinished
 
     async def _copy_now(self, text: str) -> None:
         try:
             await window.navigator.clipboard.writeText(text)
             self.announce("Copied.")
         except (JsException, AttributeError):  # denied, or absent outside secure contexts
-            self.show_text("The clipboard is closed to this page. The text is selected: copy it with the keyboard.", text)
+            self.show_text(
+                "The clipboard is closed to this page. The text is selected: copy it with the keyboard.", text
+            )
 
     def show_text(self, words: str, text: str) -> None:
         """A text for the reader to copy, selected, in a dialog of its own."""
@@ -449,9 +497,9 @@ class App:
         from attention_lab import __version__
 
         link = str(window.location.href).split("#")[0] + "#" + self.state.to_fragment()
-        by_id("report-text").value = (
-            f"Attention Lab {__version__}\nLink: {link}\nBrowser: {window.navigator.userAgent}\n\nExpected:\n\nSeen:\n"
-        )
+        by_id(
+            "report-text"
+        ).value = f"Attention Lab {__version__}\nLink: {link}\nBrowser: {window.navigator.userAgent}\n\nExpected:\n\nSeen:\n"
         by_id("report-dialog").showModal()
 
 

@@ -30,7 +30,9 @@ SLICE_MS = 30
 class CheckPage:
     """One diagnosis at a time; a newer question drops the one that is running."""
 
-    def __init__(self, app: App, write: Callable[[dict[str, str]], object], fail: Callable[[LabError], object]) -> None:
+    def __init__(
+        self, app: App, write: Callable[[dict[str, str]], object], fail: Callable[[LabError], object]
+    ) -> None:
         self._app = app
         self._write = write
         self._fail = fail
@@ -85,7 +87,11 @@ class CheckPage:
             self._measure()
             return
         self._measured = self._view.trace
-        text = render.meter(separable(self._view.problem)) if self._view.trace.scores.size <= MOST_METERED else ""
+        text = (
+            render.meter(separable(self._view.problem))
+            if self._view.trace.scores.size <= MOST_METERED
+            else ""
+        )
         self._write({"check-meter": text})
 
     def load(self, id: str) -> None:
@@ -98,14 +104,24 @@ class CheckPage:
         """Put a probe into the boxes, keep the options, and show the code that runs it."""
         text, kind = str(by_id("probe-seed").value).strip(), str(by_id("probe-kind").value)
         if not text.isascii() or not text.isdigit() or len(text) > 9:
-            raise LabError(f"The seed of a probe must be a whole number from 0 to 999,999,999; got “{text[:40]}”.")
+            raise LabError(
+                f"The seed of a probe must be a whole number from 0 to 999,999,999; got “{text[:40]}”."
+            )
         options = replace(options_of(self._app.state), heads=None, lengths=None)
         made = make_probe(int(text), kind, options)  # type: ignore[arg-type]
         values = {name: format_matrix(getattr(made, name)) for name in ("q", "k", "v")}
         if made.options.heads:
             values["heads"] = ",".join(map(str, made.options.heads))
         cleared = replace(
-            self._app.state, example=None, text=None, observed=None, labels=None, keep=None, bias=None, heads=None, lengths=None
+            self._app.state,
+            example=None,
+            text=None,
+            observed=None,
+            labels=None,
+            keep=None,
+            bias=None,
+            heads=None,
+            lengths=None,
         )
         self._app.go(cleared.with_values(values), push=True)
         self._write({"check-probe": render.probe_panel(int(text), kind, made)})

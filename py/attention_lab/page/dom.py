@@ -8,12 +8,29 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from js import FormData, URLSearchParams, console, document, window  # type: ignore[import-not-found]
-from pyodide.ffi import JsException, create_proxy, to_js  # type: ignore[import-not-found]
+from js import FormData, URLSearchParams, console, document, window
+from pyodide.ffi import JsException, create_proxy, to_js
 
 root = document.documentElement
 
-__all__ = ["Failures", "JsException", "by_id", "console", "create_proxy", "data", "document", "every", "form_pairs", "on", "one", "root", "window", "write_html"]
+__all__ = [
+    "Failures",
+    "JsException",
+    "by_id",
+    "console",
+    "create_proxy",
+    "data",
+    "document",
+    "every",
+    "form_pairs",
+    "guarded",
+    "number",
+    "on",
+    "one",
+    "root",
+    "window",
+    "write_html",
+]
 
 
 def by_id(name: str) -> Any:
@@ -51,6 +68,11 @@ def guarded(handler: Callable[..., object]) -> Callable[..., None]:
             Failures.tell(error)
 
     return run
+
+
+def number(element: Any, name: str) -> int:
+    """The element's `data-name` as a whole number; the attribute must be there."""
+    return int(str(element.getAttribute(f"data-{name}")))
 
 
 def on(target: Any, event: str, handler: Callable[[Any], object], passive: bool = False) -> None:

@@ -23,13 +23,6 @@ def save_bytes(name: str, kind: str, content: bytes) -> None:
     _save(name, Blob.new(to_js([to_js(content)]), _options(kind)))
 
 
-def save_bytes(name: str, kind: str, content: bytes) -> None:
-    """Offer bytes as a file."""
-    from js import Object
-
-    _save(name, Blob.new(to_js([to_js(content)]), Object.fromEntries(to_js([["type", kind]]))))
-
-
 def save_png(name: str, svg: str) -> None:
     """Offer an SVG picture as a PNG at twice its size (less when that would be too large)."""
     address = URL.createObjectURL(_blob(svg, "image/svg+xml"))

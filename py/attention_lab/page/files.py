@@ -47,7 +47,8 @@ class Files:
 
     async def _read(self, files: list[Any]) -> None:
         from attention_lab.inputs.bundle import bundle
-        from attention_lab.inputs.files import MAX_BYTES, read_arrays
+        from attention_lab.inputs.files import read_arrays
+        from attention_lab.inputs.npy import MAX_BYTES
 
         arrays: dict[str, Any] = {}
         self._skipped, self._warnings = {}, ()
@@ -55,7 +56,9 @@ class Files:
             for file in files:
                 name = str(file.name)
                 if file.size > MAX_BYTES:
-                    raise LabError(f"{name}: at most {MAX_BYTES:,} bytes are read, the file has {int(file.size):,}.")
+                    raise LabError(
+                        f"{name}: at most {MAX_BYTES:,} bytes are read, the file has {int(file.size):,}."
+                    )
                 content = (await file.arrayBuffer()).to_bytes()
                 found = read_arrays(name, content)
                 arrays |= found

@@ -36,7 +36,10 @@ def read(edited: str | None) -> dict[str, str]:
     for name in ("T", "decimals", "d", "seed", "batch", "head"):
         if values.get(name, "").strip() == default_text(name):
             values[name] = ""
-    return {key: value if key in (*MATRICES, "text", "observed", "keep", "bias") else value.strip() for key, value in values.items()}
+    return {
+        key: value if key in (*MATRICES, "text", "observed", "keep", "bias") else value.strip()
+        for key, value in values.items()
+    }
 
 
 def write(state: State) -> None:
@@ -69,7 +72,7 @@ def show_errors(errors: dict[str, str]) -> None:
     """Put each message beside the field of that name; clear all others. Messages without a place go to the top."""
     placed = set()
     for place in every("[data-error-for]"):
-        name = data(place, "error-for")
+        name = data(place, "error-for") or ""
         message = errors.get(name, "")
         if message:
             placed.add(name)
@@ -101,4 +104,4 @@ def _unfold(element: Any) -> None:
 def show_shapes(shapes: dict[str, str]) -> None:
     """The live shape badges of the matrix boxes."""
     for badge in every("[data-shape-of]"):
-        badge.textContent = shapes.get(data(badge, "shape-of"), "")
+        badge.textContent = shapes.get(data(badge, "shape-of") or "", "")

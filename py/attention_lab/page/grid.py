@@ -10,7 +10,7 @@ from typing import Any
 
 from attention_lab.core import LabError
 from attention_lab.inputs.paste import format_matrix, parse_matrix
-from attention_lab.page.dom import by_id, data, every, on, one
+from attention_lab.page.dom import by_id, data, every, number, on, one
 from attention_lab.render.grid import MOST_CELLS, grid
 
 Cells = list[list[str]]
@@ -58,7 +58,7 @@ class Grids:
     def _cells(self, name: str) -> Cells:
         cells: Cells = []
         for element in every(f'input[data-grid="{name}"]'):
-            if int(data(element, "c")) == 0:
+            if number(element, "c") == 0:
                 cells.append([])
             cells[-1].append(str(element.value).strip())
         return cells
@@ -116,7 +116,7 @@ class Grids:
             return
         event.preventDefault()  # Enter must not submit, arrows must not scroll
         down, right = MOVES[key]
-        self._focus(str(data(target, "grid")), int(data(target, "r")) + down, int(data(target, "c")) + right)
+        self._focus(str(data(target, "grid")), number(target, "r") + down, number(target, "c") + right)
 
     def _focus(self, name: str, i: int, j: int) -> None:
         there = one(f'input[data-grid="{name}"][data-r="{i}"][data-c="{j}"]')
@@ -137,7 +137,7 @@ class Grids:
             self._say(name, f"The pasted block was left out: {error}")
             return
         cells = self._cells(name)
-        top, left = int(data(event.target, "r")), int(data(event.target, "c"))
+        top, left = number(event.target, "r"), number(event.target, "c")
         rows, columns = max(len(cells), top + len(block)), max(len(cells[0]), left + len(block[0]))
         if max(rows, columns) > MOST_CELLS:
             self._say(

@@ -22,7 +22,9 @@ class History:
         """Remember `before` when `after` differs in more than what is opened or stepped to."""
         if _work(before) == _work(after):
             return
-        merged = field is not None and self._last[0] == field and now - self._last[1] < PAUSE and bool(self._past)
+        merged = (
+            field is not None and self._last[0] == field and now - self._last[1] < PAUSE and bool(self._past)
+        )
         if not merged:
             self._past = [*self._past[-MOST:], before]
         self._future.clear()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math as m
 from html import unescape
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,7 @@ from attention_lab.render import mathml
 from attention_lab.render.html import escape, formatter, plural, shade, stage_table, written
 from attention_lab.render.view import View
 
-Array = NDArray[np.float64]
+Array = NDArray[np.floating[Any]]
 MOST_LISTED = 8
 """Rows up to which the strip names each row's figures."""
 MOST_TABLE = 64
@@ -100,14 +101,19 @@ def _rows(view: View) -> list[tuple[str, str]]:
     facts = (("entropy of each row", entropies(weights)), ("largest weight", weights.max(axis=-1)))
     if len(weights) <= MOST_LISTED:
         return [(name, ", ".join(written(values, view.state.decimals))) for name, values in facts]
-    spread = [(name.replace("of each row", "of the rows"), np.array([values.min(), values.max()])) for name, values in facts]
+    spread = [
+        (name.replace("of each row", "of the rows"), np.array([values.min(), values.max()]))
+        for name, values in facts
+    ]
     return [(name, " to ".join(written(values, view.state.decimals))) for name, values in spread]
 
 
 def _row_sums(error: float) -> str:
     mark = "✓" if error <= 1e-12 else "✗"
-    return f'<span data-check="row-sums" data-value="{error!r}">{mark} off by {error:.1e}</span>' if error else (
-        '<span data-check="row-sums" data-value="0.0">✓ exactly</span>'
+    return (
+        f'<span data-check="row-sums" data-value="{error!r}">{mark} off by {error:.1e}</span>'
+        if error
+        else ('<span data-check="row-sums" data-value="0.0">✓ exactly</span>')
     )
 
 
@@ -150,7 +156,7 @@ def stage(view: View, item: Stage, place: int) -> str:
     """One numbered stage: a table with its title and formula."""
     part = view.slice_trace
     keys = view.key_names()
-    masked = None if part.mask is None else ~part.mask
+    masked: NDArray[np.bool_] | None = ~part.mask
     columns = keys
     extra = None
     shades = None
@@ -169,29 +175,36 @@ def stage(view: View, item: Stage, place: int) -> str:
     if item.name in view.state.blank:
         from attention_lab.render.blank import blank_table
 
-        return blank_table(item.name, item.array.shape, _caption(view, item, place), view.query_names(), columns)
+        n, m = item.array.shape
+        return blank_table(item.name, (n, m), _caption(view, item, place), view.query_names(), columns)
     if max(item.array.shape) > MOST_TABLE:
         return _large(item, place)
-    return f'<section class="stage-box stage-{item.name}">' + stage_table(
-        item.name,
-        item.array,
-        caption=_caption(view, item, place),
-        rows=view.query_names(),
-        columns=columns,
-        decimals=view.state.decimals,
-        masked=masked,
-        masked_text=masked_text,
-        shades=shades,
-        row_buttons=True,
-        extra=extra,
-    ) + (
-        f'<p class="copy"><button type="button" class="link" data-action="copy-tsv {item.name}">Copy TSV</button>'
-        f'<button type="button" class="link" data-action="copy-json {item.name}">Copy JSON</button></p></section>'
+    return (
+        f'<section class="stage-box stage-{item.name}">'
+        + stage_table(
+            item.name,
+            item.array,
+            caption=_caption(view, item, place),
+            rows=view.query_names(),
+            columns=columns,
+            decimals=view.state.decimals,
+            masked=masked,
+            masked_text=masked_text,
+            shades=shades,
+            row_buttons=True,
+            extra=extra,
+        )
+        + (
+            f'<p class="copy"><button type="button" class="link" data-action="copy-tsv {item.name}">Copy TSV</button>'
+            f'<button type="button" class="link" data-action="copy-json {item.name}">Copy JSON</button></p></section>'
+        )
     )
 
 
 def _caption(view: View, item: Stage, place: int) -> str:
-    return f'<span class="number">{place}</span> <span class="title">{item.title} {_formula(view, item)}</span>'
+    return (
+        f'<span class="number">{place}</span> <span class="title">{item.title} {_formula(view, item)}</span>'
+    )
 
 
 def copied(view: View, what: str) -> str:
@@ -252,12 +265,14 @@ def row_trace(view: View) -> str:
             kind = " masked" if off else ""
             if term == "weight" and not off:
                 kind = f" w{shade(values)[j]}"
-            cells.append(f'<td class="n{kind}" data-j="{j}" data-term="{term}" data-value="{value!r}"{mark}>{text}</td>')
+            cells.append(
+                f'<td class="n{kind}" data-j="{j}" data-term="{term}" data-value="{value!r}"{mark}>{text}</td>'
+            )
         products = sum_of_products(item.query, item.keys[j], write)
         lines.append(f'<tr><th scope="row">{key}</th><td class="terms">{products}</td>{"".join(cells)}</tr>')
     return (
         f'<h3>Inside row {query} <button type="button" class="link" data-action="copy-row">Copy as text</button></h3>'
-        f'<div class="scroll"><table data-row-trace data-i="{item.index}"><caption class="quiet">{_row_words(view, item)}'
+        f'<div class="scroll" tabindex="0" role="group" aria-label="Arithmetic of the row"><table data-row-trace data-i="{item.index}"><caption class="quiet">{_row_words(view, item)}'
         f'</caption><thead><tr><th scope="col">key</th><th scope="col">q·k, term by term</th>{head}</tr></thead><tbody>{"".join(lines)}</tbody></table></div>'
         f"{_row_output(view, item)}"
     )
@@ -295,7 +310,10 @@ def _row_words(view: View, item: RowTrace) -> str:
 def _row_output(view: View, item: RowTrace) -> str:
     """`O₁ = 0.6698·V₁ + 0.3302·V₂ = (1.6605, 2.6605)`."""
     write = view.write
-    values = [name.replace("K", "V", 1) if view.slice.key_labels is None else f"V({name})" for name in view.key_names()]
+    values = [
+        name.replace("K", "V", 1) if view.slice.key_labels is None else f"V({name})"
+        for name in view.key_names()
+    ]
     seen = [j for j in range(len(values)) if not item.masked[j]]
     shown = seen if len(seen) <= 8 else seen[:4] + seen[-2:]
     terms = [f"{write(float(item.weights[j]))}·{values[j]}" for j in shown]

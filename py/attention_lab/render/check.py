@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attention_lab.diagnosis import CATALOGUE, Diagnosis, Probe, Separation, probe_code
+from attention_lab.diagnosis.probe_code import Language
 from attention_lab.diagnosis.separate import CORRECT
 from attention_lab.render.html import escape, formatter, plural, shade, stage_table
 from attention_lab.render.view import View
@@ -31,7 +32,12 @@ KINDS = {
     "heads": "two heads",
     "grouped": "grouped heads",
 }
-LANGUAGES = (("numpy", "NumPy"), ("pytorch", "PyTorch"), ("jax", "JAX"), ("c", "C"))
+LANGUAGES: tuple[tuple[Language, str], ...] = (
+    ("numpy", "NumPy"),
+    ("pytorch", "PyTorch"),
+    ("jax", "JAX"),
+    ("c", "C"),
+)
 STAGES = {
     "scores": "raw scores",
     "scaled": "scaled scores",
@@ -71,7 +77,9 @@ def examples() -> str:
         f'<a href="{escape(show.report)}" rel="noopener noreferrer">{escape(show.report.removeprefix("https://github.com/"))}</a></li>'
         for show in SHOWS
     )
-    return f'<details><summary>Load one of six real mistakes</summary><ul class="plain">{buttons}</ul></details>'
+    return (
+        f'<details><summary>Load one of six real mistakes</summary><ul class="plain">{buttons}</ul></details>'
+    )
 
 
 def meter(separation: Separation) -> str:
@@ -80,7 +88,7 @@ def meter(separation: Separation) -> str:
     alike = [group for group in separation.groups if CORRECT not in group]
     pieces = [
         f'<p data-separable="{separation.count}" data-total="{separation.total}">This input can tell apart '
-        f'<strong>{separation.count}</strong> of the {separation.total} mistakes that can be made on it. '
+        f"<strong>{separation.count}</strong> of the {separation.total} mistakes that can be made on it. "
         f'<meter min="0" max="{separation.total}" value="{separation.count}">{separation.count} of {separation.total}</meter></p>'
     ]
     if len(hidden) > 1:
@@ -94,7 +102,8 @@ def meter(separation: Separation) -> str:
 def probe_panel(seed: int, kind: str, probe: Probe | None = None) -> str:
     """Make a probe: a small input that tells apart what can be told apart, and the code that runs it."""
     kinds = "".join(
-        f'<option value="{name}"{" selected" if name == kind else ""}>{words}</option>' for name, words in KINDS.items()
+        f'<option value="{name}"{" selected" if name == kind else ""}>{words}</option>'
+        for name, words in KINDS.items()
     )
     code = ""
     if probe is not None:
@@ -225,7 +234,10 @@ def _tables(view: View, found: Diagnosis) -> str:
         return f"<p>The numbers are {yours.shape[0]}×{yours.shape[1]}: too many to show side by side.</p>"
     difference = np.abs(np.where(yours == ours, 0.0, yours - ours))
     top = float(np.max(difference[np.isfinite(difference)], initial=0.0)) or 1.0
-    shown = [("observed", "Yours", yours, None), ("expected", "Ours", ours, None)]
+    shown: list[tuple[str, str, NDArray[Any], NDArray[Any] | None]] = [
+        ("observed", "Yours", yours, None),
+        ("expected", "Ours", ours, None),
+    ]
     if found.mistaken is not None and found.matches:
         shown.append(("mistaken", f"With {found.matches[0]}", _flat(found.mistaken), None))
     shown.append(("difference", "Yours against ours, |difference|", difference, shade(difference / top)))

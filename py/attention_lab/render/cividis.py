@@ -26,7 +26,9 @@ def colour(t: float) -> tuple[int, int, int]:
 
 def luminance(rgb: tuple[int, int, int]) -> float:
     """Relative luminance as WCAG 2.2 defines it, 0 to 1."""
-    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in (value / 255 for value in rgb)]
+    linear = [
+        c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in (value / 255 for value in rgb)
+    ]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 

@@ -45,7 +45,8 @@ def files(found: Bundle, skipped: Mapping[str, str], warnings: tuple[str, ...] =
 
 def _line(name: str, array: object, role: str) -> str:
     options = "".join(
-        f'<option value="{key}"{" selected" if key == role else ""}>{ROLE_WORDS[key]}</option>' for key in ROLES
+        f'<option value="{key}"{" selected" if key == role else ""}>{ROLE_WORDS[key]}</option>'
+        for key in ROLES
     )
     shape = "×".join(map(str, array.shape)) or "one number"  # type: ignore[attr-defined]
     shown = name if len(name) <= 40 else name[:39] + "…"

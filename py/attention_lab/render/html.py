@@ -88,7 +88,7 @@ def data_set(**values: object) -> str:
 def shade(weights: Array) -> NDArray[np.int_]:
     """Level 0…64 on the colour ramp for weights in [0, 1], by their square root so that small ones still show."""
     safe = np.nan_to_num(np.clip(weights, 0.0, 1.0), nan=0.0)
-    return np.rint(np.sqrt(safe) * LEVELS).astype(int)
+    return np.asarray(np.rint(np.sqrt(safe) * LEVELS), dtype=int)
 
 
 def stage_table(
@@ -117,12 +117,14 @@ def stage_table(
     names = rows
     if row_buttons:  # the page marks the open row, so that opening one draws no table again
         names = [
-            f'<button type="button" class="row-name" data-set="row={i}">{name}</button>' for i, name in enumerate(rows)
+            f'<button type="button" class="row-name" data-set="row={i}">{name}</button>'
+            for i, name in enumerate(rows)
         ]
     ends = [""] * len(rows) if extra is None else [f'<td class="extra">{text}</td>' for text in extra[1]]
     cells = _cells(values, decimals, masked, masked_text, shades)
     body = "".join(
-        f'<tr><th scope="row">{name}</th>{line}{end}</tr>' for name, line, end in zip(names, cells, ends, strict=True)
+        f'<tr><th scope="row">{name}</th>{line}{end}</tr>'
+        for name, line, end in zip(names, cells, ends, strict=True)
     )
     return (
         f'<div class="scroll"><table class="stage" data-{role}="{stage}"><caption>{caption}</caption>'
@@ -157,7 +159,8 @@ def _cell_template(rows: int, columns: int) -> str:
     The first cell is the one that Tab reaches; arrow keys move on from it.
     """
     lines = (
-        "".join(f'<td data-i="{i}" data-j="{j}" data-value="%s"%s>%s</td>' for j in range(columns)) for i in range(rows)
+        "".join(f'<td data-i="{i}" data-j="{j}" data-value="%s"%s>%s</td>' for j in range(columns))
+        for i in range(rows)
     )
     return "\n".join(lines).replace("<td ", '<td tabindex="0" ', 1)
 

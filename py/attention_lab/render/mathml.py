@@ -45,7 +45,13 @@ def math(*parts: str, label: str = "", block: bool = False) -> str:
 D_K = sub(mi("d"), mi("k"))
 SCORES = math(mi("S"), mo("="), mi("Q"), sup(mi("K"), mi("T")), label="S equals Q times K transposed")
 WEIGHTS = math(
-    mi("A"), mo("="), mi("softmax"), mo("("), mi("Z"), mo(")"), label="A equals softmax of the last scores, row by row"
+    mi("A"),
+    mo("="),
+    mi("softmax"),
+    mo("("),
+    mi("Z"),
+    mo(")"),
+    label="A equals softmax of the last scores, row by row",
 )
 OUTPUT = math(mi("O"), mo("="), mi("A"), mi("V"), label="O equals A times V")
 ATTENTION = math(

@@ -10,7 +10,7 @@ from importlib import import_module
 
 from attention_lab import __version__
 from attention_lab.compute import view_of
-from attention_lab.core import Options
+from attention_lab.core import LabError, Options
 from attention_lab.inputs.examples import Example, load
 from attention_lab.inputs.paste import format_matrix
 from attention_lab.render import cividis
@@ -27,7 +27,8 @@ VIEWS = {
     "heatmap": "attention_lab.render.heatmap",
 }
 DEFAULT_VALUES = {
-    key: value for key, value in (("scale", "sqrt_dk"), ("T", "1"), ("decimals", "4"), ("empty", ""), ("causal", ""))
+    key: value
+    for key, value in (("scale", "sqrt_dk"), ("T", "1"), ("decimals", "4"), ("empty", ""), ("causal", ""))
 }
 
 
@@ -60,6 +61,7 @@ def form_values(state: State) -> dict[str, str]:
 
 def examples_menu() -> str:
     """The options of the examples select."""
+
     def option(example: Example) -> str:
         return f'<option value="{escape(example.name)}">{escape(example.title)}</option>'
 
@@ -74,7 +76,9 @@ def frameworks_menu() -> str:
     """The options of the conventions select."""
     from attention_lab.core.conventions import conventions
 
-    return "".join(f'<option value="{item.id}">{escape(item.name)}</option>' for item in conventions().values())
+    return "".join(
+        f'<option value="{item.id}">{escape(item.name)}</option>' for item in conventions().values()
+    )
 
 
 def framework_notes(view: View) -> str:
@@ -90,8 +94,11 @@ def framework_notes(view: View) -> str:
     if options.scale == chosen.scale:  # both frameworks are asked for their own default
         options = replace(options, scale="sqrt_dk")
     masks = {"keep": problem.keep, "bias": problem.bias}
-    found = differences("torch", chosen.id, problem.q, problem.k, problem.v, options, **masks)
     apart = "On this input it gives the same weights as PyTorch SDPA."
+    try:
+        found = differences("torch", chosen.id, problem.q, problem.k, problem.v, options, **masks)
+    except LabError as error:  # the other convention may uncover a cell that overflows
+        return f"<p>{escape(chosen.name)} {escape(chosen.version)}. {escape(str(error))}</p><ul>{notes}</ul>"
     if found:
         apart = f"Given these arguments, {plural(len(found), 'weight')} would differ from PyTorch SDPA: {escape(found[0].text)}."
     return f"<p>{escape(chosen.name)} {escape(chosen.version)}. {apart}</p><ul>{notes}</ul>"
@@ -115,9 +122,13 @@ def fold_line(view: View) -> str:
     if state.text is not None and state.q is None:
         parts = [plural(len(problem.q), "token"), f"d = {problem.q.shape[-1]}"]
     else:
-        parts = [f"{name.upper()} {'×'.join(map(str, getattr(problem, name).shape))}" for name in ("q", "k", "v")]
+        parts = [
+            f"{name.upper()} {'×'.join(map(str, getattr(problem, name).shape))}" for name in ("q", "k", "v")
+        ]
     options = problem.options
-    parts.append({"sqrt_dk": "scaled", "none": "not scaled"}.get(str(options.scale), f"scale {options.scale}"))
+    parts.append(
+        {"sqrt_dk": "scaled", "none": "not scaled"}.get(str(options.scale), f"scale {options.scale}")
+    )
     if options.causal is not None:
         parts.append("causal")
     if options.temperature != 1:
@@ -152,7 +163,8 @@ def prerender() -> dict[str, str]:
     for example in load().calculator:
         state = example_state(example.name)
         ready[example.name] = {
-            "slots": render(view_of(state)) | {"lesson": lesson(state), "fold-line": fold_line(view_of(state))},
+            "slots": render(view_of(state))
+            | {"lesson": lesson(state), "fold-line": fold_line(view_of(state))},
             "values": form_values(state),
         }
     # "<" is written as an escape so that no text of an example can end the script element.

@@ -20,7 +20,7 @@ def pinned(present: View, kept: View) -> str:
     before = {item.name: item for item in stages(kept.slice_trace, kept.write)}
     after = {item.name: item for item in stages(present.slice_trace, present.write)}
     pieces = [
-        '<h3>Pinned result A against the present result B</h3>'
+        "<h3>Pinned result A against the present result B</h3>"
         '<p><button type="button" data-set="compare=">Unpin A</button> A is '
         f"{escape(_settings(kept))}. B is {escape(_settings(present))}.</p>"
     ]
@@ -62,7 +62,11 @@ def _stage(view: View, before: Stage, after: Stage) -> str:
             shades=shade(values) if after.name == "weights" and role != "difference" else None,
             role=role,
         )
-        for role, caption, values in (("pinned", "A", a), ("present", "B", b), ("difference", "B − A", change))
+        for role, caption, values in (
+            ("pinned", "A", a),
+            ("present", "B", b),
+            ("difference", "B − A", change),
+        )
     )
     return f'{title}{words}<div class="stages">{tables}</div>'
 

@@ -128,7 +128,9 @@ def questions() -> str:
             "For the inputs above, compare with a tolerance of 1e-12 in float64; lower precisions need more.",
         ),
     )
-    body = "".join(f"<details><summary>{question}</summary><p>{answer}</p></details>" for question, answer in items)
+    body = "".join(
+        f"<details><summary>{question}</summary><p>{answer}</p></details>" for question, answer in items
+    )
     return (
         f"<h2>Questions</h2>{body}<p>Every result is computed twice, by the stable softmax and by the naive one. On the opening example they differ by "
         f"{ordinary} (rounding, about 1e-16 on ordinary inputs). On the example “{load().get('naive-overflow').title}” the naive form {overflow}; "
@@ -140,7 +142,7 @@ def references() -> str:
     return f"""<h2>References</h2>
 <p>A. Vaswani, N. Shazeer, N. Parmar, J. Uszkoreit, L. Jones, A. N. Gomez, Ł. Kaiser, I. Polosukhin: Attention Is All You Need. NeurIPS 2017.
 <a href="https://arxiv.org/abs/1706.03762">arXiv:1706.03762</a>. §3.2.1 scaled dot-product attention, §3.2.2 multi-head attention, §3.2.3 masking in the decoder, §3.5 positional encoding.</p>
-<details><summary>BibTeX</summary><pre>{BIBTEX}</pre></details>"""
+<details><summary>BibTeX</summary><pre tabindex="0" role="group" aria-label="BibTeX entry">{BIBTEX}</pre></details>"""
 
 
 def limits() -> str:

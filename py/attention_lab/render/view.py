@@ -41,13 +41,15 @@ class View:
     def query_names(self) -> list[str]:
         """Escaped headers of the query rows."""
         return [
-            index_label("Q", i, self.slice.query_labels, self.first) for i in range(self.slice_trace.scores.shape[-2])
+            index_label("Q", i, self.slice.query_labels, self.first)
+            for i in range(self.slice_trace.scores.shape[-2])
         ]
 
     def key_names(self) -> list[str]:
         """Escaped headers of the key columns."""
         return [
-            index_label("K", j, self.slice.key_labels, self.first) for j in range(self.slice_trace.scores.shape[-1])
+            index_label("K", j, self.slice.key_labels, self.first)
+            for j in range(self.slice_trace.scores.shape[-1])
         ]
 
     def dim_names(self, count: int) -> list[str]:

@@ -64,7 +64,11 @@ def test_every_optional_stage_has_a_formula() -> None:
 
 
 def test_stages_that_do_nothing_are_left_out() -> None:
-    assert [item.name for item in stages(attend(Q, K, V, Options(scale="none")))] == ["scores", "weights", "output"]
+    assert [item.name for item in stages(attend(Q, K, V, Options(scale="none")))] == [
+        "scores",
+        "weights",
+        "output",
+    ]
 
 
 def test_long_dot_products_are_shortened_and_counted() -> None:
