@@ -33,7 +33,8 @@ function fail(error) {
   report("lab-failed", { text: /[.!?]$/.test(reason) ? reason : `${reason}.` });
 }
 
-page.dataset.python = "loading";
+// Another module may have failed to load before this one runs (see before.js); that stays so.
+if (page.dataset.python !== "failed") page.dataset.python = "loading";
 
 // PyScript prints an exception in main.py and goes on; the page must not wait for ever then.
 function watchMain(pyodide) {
