@@ -1,7 +1,8 @@
-"""`build.py test`: make .venv, find a browser, run the three suites, add up the results.
+"""`build.py test`: make .venv, find a browser, run the four suites, add up the results.
 
 Arguments that are not ours go to pytest in every suite: `build.py test -k paste`, `build.py test tests/unit/core`.
 A path under tests/unit runs there in CPython and in Pyodide; one under tests/browser in the browser.
+An engine that is not installed is left out with the reason; .ci/run requires all three.
 """
 
 from __future__ import annotations
@@ -27,8 +28,14 @@ SUITES = {
     "unit": "unit tests in CPython",
     "pyodide": "the same unit tests inside Pyodide",
     "browser": "browser tests: the served site and the single file",
+    "engines": "the core journey in Chromium, Firefox and WebKitGTK",
 }
-FOLDERS = {"unit": "tests/unit", "pyodide": "tests/unit", "browser": "tests/browser"}
+FOLDERS = {
+    "unit": "tests/unit",
+    "pyodide": "tests/unit",
+    "browser": "tests/browser",
+    "engines": "tests/engines",
+}
 NO_TESTS = 5  # pytest's exit code for a run that collected nothing
 
 # Options that only the browser suite's plugin, or a run that keeps files, understands.
@@ -166,7 +173,7 @@ def run_in_cpython(
 ) -> int:
     """pytest with the .venv; the exit code."""
     variables = environment(site)
-    if suite == "browser":
+    if suite in ("browser", "engines"):
         variables["ATTENTION_LAB_CHROMIUM"] = find_chromium(python)
     command = [str(python), "-m", "pytest", f"--junitxml={report}", *arguments]
     return subprocess.run(command, stdin=subprocess.DEVNULL, cwd=root, env=variables).returncode

@@ -25,6 +25,7 @@ def test_without_arguments_every_suite_runs_its_folder(root: Path) -> None:
         "unit": ["tests/unit"],
         "pyodide": ["tests/unit"],
         "browser": ["tests/browser"],
+        "engines": ["tests/engines"],
     }
 
 
