@@ -12,7 +12,7 @@ from js import ImageData, ResizeObserver, Uint8ClampedArray
 from pyodide.ffi import create_proxy, to_js
 
 from attention_lab.core import LabError
-from attention_lab.page.dom import Once, document, every, on, root, window
+from attention_lab.page.dom import Once, by_id, document, every, guarded, on, root, window
 from attention_lab.render.heat_canvas import (
     Picture,
     frame,
@@ -107,14 +107,14 @@ class HeatCanvas:
             ("wheel", self._on_wheel),
             ("keydown", self._on_key),
         ):
-            proxy = create_proxy(handler)
+            proxy = create_proxy(guarded(handler))
             self._proxies.append((event, proxy))
             self.canvas.addEventListener(event, proxy)
-        self._tools = create_proxy(self._on_tool)
+        self._tools = create_proxy(guarded(self._on_tool))
         slot.querySelector(".canvas-tools").addEventListener("click", self._tools)
         self.width = float(slot.clientWidth)
         self.colours: tuple[str, ...] | None = None
-        self._resized = create_proxy(self._on_resize)
+        self._resized = create_proxy(guarded(self._on_resize))
         self._observer = ResizeObserver.new(self._resized)
         self._observer.observe(slot)
 
@@ -376,6 +376,8 @@ class HeatCanvas:
         event.preventDefault()
         event.stopPropagation()  # or the page would take the arrow for the next token
         self.next_draw()
+        if key != "Enter":
+            by_id("announce").textContent = reading(self.picture, self.i, self.j)
 
     def _keep_in_view(self) -> None:
         self.left = min(self.left, self.j * self.cell)

@@ -13,7 +13,7 @@ from attention_lab.core import LabError
 from attention_lab.explain.growth import Experiment
 from attention_lab.explain.slips import answer
 from attention_lab.explain.steps import Walk
-from attention_lab.page.dom import Once, by_id, create_proxy, data, document, every, on, one, root, window
+from attention_lab.page.dom import Once, by_id, create_proxy, data, document, every, guarded, on, one, root, window
 from attention_lab.render.walk_growth import chart
 from attention_lab.render.walk_panels import growth_values
 from attention_lab.render.walkthrough import current, is_too_large, render, walk_of
@@ -32,13 +32,13 @@ class Player:
         self.app = app
         self.walk: Walk | None = None
         self.playing = False
-        self._tick = create_proxy(self._on_tick)
+        self._tick = create_proxy(guarded(self._on_tick))
         self._waiting = False
         self._experiment: Experiment | None = None
         self._measured: tuple[str, ...] = ()
         self._in_view = Once(self._keep_in_sight)
         self._measure = Once(self._on_measure, delay=0)
-        self._seen = window.IntersectionObserver.new(create_proxy(self._on_seen))
+        self._seen = window.IntersectionObserver.new(create_proxy(guarded(self._on_seen)))
         self._in_sight = False
         on(document, "click", self._on_click)
         on(document, "input", self._on_input)

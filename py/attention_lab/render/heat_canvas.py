@@ -116,7 +116,7 @@ def frame(name: str, n: int, m: int) -> str:
         '<button type="button" data-zoom="out">Zoom out</button> <button type="button" data-zoom="fit">Whole picture</button> '
         '<span class="quiet">Point, or click in and use the arrow keys; drag to pan; + and − zoom, also Ctrl and the wheel.</span></p>'
         f'<canvas tabindex="0" role="application" aria-roledescription="heatmap" aria-label="{label}"></canvas>'
-        f'<p class="canvas-reading" aria-live="polite"></p><div class="scroll canvas-window" data-window="{name}"></div>'
+        f'<p class="canvas-reading"></p><div class="scroll canvas-window" data-window="{name}"></div>'
     )
 
 
