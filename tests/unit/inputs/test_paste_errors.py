@@ -69,6 +69,8 @@ REFUSED = {
     "transposed later": ("torch.tensor([[1, 2]]).cuda().T", "NOT_A_MATRIX", 1, 30, "“.T” is a computation"),
     "transposed by a sign": ("[[1, 2]]ᵀ", "NOT_A_MATRIX", 1, 9, "“ᵀ” is a computation"),
     "rounded": ("torch.tensor([[1, 2]]).half()", "NOT_A_MATRIX", 1, 23, "“.half” is a computation"),
+    "sparse": ("tensor(indices=tensor([[0, 1]]),\n       values=tensor([1., 2.]),\n       size=(2,), nnz=2)", "NOT_A_MATRIX", 1, 7, "to_dense"),
+    "top k": ("torch.return_types.topk(\nvalues=tensor([[1.]]),\nindices=tensor([[1]]))", "NOT_A_MATRIX", 1, 1, "computation"),
     "unknown argument": ("np.array([1, 2], 3)", "NOT_A_MATRIX", 1, 1, "“np.array(” is a computation"),
     "OpenCV": ("cv::Mat_<float>(2,2) << 1,2,3,4", None, 1, None, ""),
     "reshaped": ("torch.tensor([1, 2]).reshape(2, 1)", "NOT_A_MATRIX", 1, 21, "“.reshape” is a computation"),

@@ -63,6 +63,14 @@ def test_full_precision_shows_every_bit() -> None:
     assert parsed.resolution.max() < 1e-15
 
 
+def test_decimals_by_column_and_by_page() -> None:
+    """R gives each column its own decimals, Octave each page: other columns and pages say nothing."""
+    columns = parse_matrix("      [,1]      [,2]\n[1,] -32.39 -79.21467\n[2,]  45.81  -9.91980")
+    np.testing.assert_allclose(columns.resolution, [[0.005, 5e-6], [0.005, 5e-6]])
+    pages = parse_matrix("ans(:,:,1) =\n\n  -1.1016  -0.3448\n\nans(:,:,2) =\n\n   0.460584   0.637238\n")
+    np.testing.assert_allclose(pages.resolution, [[[5e-5, 5e-5]], [[5e-7, 5e-7]]])
+
+
 def test_exponents_of_others_do_not_narrow_decimals() -> None:
     """3.0583e-05 beside 0.0005 does not mean that 0.0005 has nine decimals."""
     parsed = parse_matrix("[tensor(0.0005), tensor(-3.0583e-05)]")

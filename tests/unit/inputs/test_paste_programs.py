@@ -41,6 +41,7 @@ FORMS = {
     "shape beside it": "torch.Size([2, 2])\n[[0.25, -1.5], [12, -7.125]]",
     "shape in brackets before": "shape (2, 2)\n[[0.25, -1.5], [12, -7.125]]",
     "bullets": "- [0.25, -1.5]\n- [12, -7.125]",
+    "printed row by row": "q[0] = [0.25, -1.5]\nq[1] = [12, -7.125]",
     "numbered rows": "q0: [0.25, -1.5]\nq1: [12, -7.125]",
     # PyTorch, JAX, TensorFlow and others
     "jax": "Array([[ 0.25 , -1.5  ],\n       [12.   , -7.125]], dtype=float32)",
@@ -113,6 +114,8 @@ WARNED = {
     "paddle": ("Tensor(shape=[2, 2], dtype=float32, place=Place(cpu), stop_gradient=True,\n       [[ 0.25000000, -1.50000000],\n"
                "        [12.00000000, -7.12500000]])", ["8 decimals printed: compare with +-5e-9"]),
     "R column by column": ("matrix(c(0.25, 12, -1.5, -7.125), ncol = 2)", ["filled column by column, as R does"]),
+    "R dput of a range": ("structure(c(0.25, 12, -1.5, -7.125), dim = c(2L, 2L), dimnames = list(NULL, NULL))",
+                          ["filled column by column, as R does"]),
     "R dput": ("structure(c(0.25, 12, -1.5, -7.125), dim = c(2L, 2L))", ["filled column by column, as R does"]),
     "MATLAB factor": ("Q =\n\n   1.0e+01 *\n\n    0.0250   -0.1500\n    1.2000   -0.7125\n", ["multiplied by the display factor 10"]),
     "old Torch factor": (" 1.00000e+01  *\n 0.0250 -0.1500\n 1.2000 -0.7125\n[torch.DoubleTensor of size 2x2]",
@@ -192,6 +195,10 @@ SHAPES = {
     "heads": ("[[[[1, 2, 3]], [[4, 5, 6]]]]", (1, 2, 1, 3)),
     "MATLAB pages": ("ans(:,:,1) =\n\n     1     2\n     3     4\n\n\nans(:,:,2) =\n\n     5     6\n     7     8\n", (2, 2, 2)),
     "Julia pages": ("2×2×2 Array{Int64, 3}:\n[:, :, 1] =\n 1  2\n 3  4\n\n[:, :, 2] =\n 5  6\n 7  8", (2, 2, 2)),
+    "R dput with a range": ("structure(c(1, 4, 2, 5, 3, 6), dim = 2:3)", (2, 3)),
+    "R dput pages": ("structure(c(1, 3, 2, 4, 5, 7, 6, 8), dim = c(2L, 2L, 2L))", (2, 2, 2)),
+    "R named columns": ("   a  b\nx  1  2\ny  4  5\n   c\nx  3\ny  6\n", (2, 3)),
+    "R write.table": ('"V1" "V2"\n"1" 1 2\n"2" 3 4\n', (2, 2)),
     "R pages": (", , 1\n\n     [,1] [,2]\n[1,]    1    2\n[2,]    3    4\n\n, , 2\n\n     [,1] [,2]\n[1,]    5    6\n[2,]    7    8\n", (2, 2, 2)),
     "old Torch pages": ("(0 ,.,.) = \n  1  2\n  3  4\n\n(1 ,.,.) = \n  5  6\n  7  8\n[torch.FloatTensor of size 2x2x2]", (2, 2, 2)),
     "MATLAB columns": ("A =\n\n  Columns 1 through 3\n\n  1  2  3\n\n  Columns 4 through 5\n\n  4  5\n\n  Column 6\n\n  6\n", (1, 6)),
@@ -271,6 +278,7 @@ NAMED = {
     "object": "Output(Q=tensor([[1., 0.], [0., 1.]]), K=tensor([[2., 0.], [0., 2.]]))",
     "MATLAB": "Q =\n\n     1     0\n     0     1\n\nK =\n\n     2     0\n     0     2\n",
     "labels": "Q:\n1 0\n0 1\nK:\n2 0\n0 2",
+    "OrderedDict": "OrderedDict([('Q', tensor([[1., 0.],\n        [0., 1.]])), ('K', tensor([[2., 0.],\n        [0., 2.]]))])",
     "C": "float Q[2][2] = {{1, 0}, {0, 1}};\nfloat K[2][2] = {{2, 0}, {0, 2}};",
     "R list": "$Q\n     [,1] [,2]\n[1,]    1    0\n[2,]    0    1\n\n$K\n     [,1] [,2]\n[1,]    2    0\n[2,]    0    2\n",
 }

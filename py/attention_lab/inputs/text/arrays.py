@@ -164,7 +164,8 @@ def _is_bullet(text: str, cell: Cell) -> bool:
 
 def _joined(text: str, found: list[Found]) -> list[Found]:
     """Rows written one after the other, each in its own brackets, are one matrix."""
-    stems = {one.name and _stem(one.name) for one in found}
+    names = {one.name for one in found}
+    stems = names if len(names) == 1 else {_stem(name) for name in names}
     if len(found) < 2 or not all(one.flat for one in found) or len(stems) > 1 or None in stems:
         return found
     check_even(text, found)

@@ -18,7 +18,7 @@ NONE, SPACE, NEWLINE, COMMA, COMMA_NEWLINE, SEMICOLON = range(6)
 _TOKEN = re.compile(
     r"(?P<newline>\n)|(?P<space>[^\S\n]+)|(?P<open>[\[({])|(?P<close>[\])}])|(?P<comma>,)|(?P<semicolon>;+)"
     r"|(?P<string>\"[^\"\n]*\"|'[^'\n]*')|(?P<assign><-|:=|=>|->|==|=|:(?!:))|(?P<mark>[<>|&\"])"
-    r"|(?P<chunk>(?:[^\s\[\](){},;=:<>|&\"]|::)+)"
+    r"|(?P<chunk>\d+L?:\d+L?(?=[\s,)])|(?:[^\s\[\](){},;=:<>|&\"]|::)+)"
 )
 _CLOSING = {"[": "]", "(": ")", "{": "}", "<": ">"}
 _WORD = re.compile(r"[A-Za-z_\\$][\w.!:$]*")

@@ -110,7 +110,7 @@ def assemble(text: str, layout: Layout) -> Parsed:
     for index, cell in enumerate(layout.cells):
         if cell.scalar:
             known[index] = abs(values[index]) * _HALF_SPACING.get(cell.scalar, 0.0)
-    half = resolutions(values, kinds, last, digits, known)
+    half = resolutions(values, kinds, last, digits, known, layout.shape)
     if any("%" in cell.text for cell in layout.cells):
         warnings.append("percent signs: divided by 100")
     if layout.fixed:

@@ -12,7 +12,7 @@ import numpy as np
 
 from attention_lab.inputs.text.cells import Cell, Layout, assemble, from_rows, number_at
 from attention_lab.inputs.text.commas import read_table
-from attention_lab.inputs.text.headers import trim
+from attention_lab.inputs.text.headers import is_label, trim
 from attention_lab.inputs.text.parsed import Parsed, error_at
 from attention_lab.inputs.text.table import Line, by_space, split_lines
 
@@ -68,6 +68,9 @@ class Display:
 def read_display(text: str) -> Parsed | None:
     """Read a print with blocks, pages, a factor or R's brackets; None if it has none of these."""
     display = _take_apart(text)
+    if display.pages == [[display.pages[0][0]]]:
+        display.pages[0] = _repeated_headers(display.pages[0][0])
+        display.special = display.special or len(display.pages[0]) > 1
     pages = [[block for block in page if block.lines] for page in display.pages]
     pages = [page for page in pages if page]
     if not display.special or not pages:
@@ -80,6 +83,22 @@ def read_display(text: str) -> Parsed | None:
     if display.boolean and bool(np.isin(parsed.values, (0, 1)).all()):
         return replace(parsed, values=parsed.values.astype(np.bool_))
     return parsed
+
+
+def _repeated_headers(block: Block) -> list[Block]:
+    """R prints a wide table in blocks that each begin with an indented row of column names."""
+    if not block.lines or not _is_header(block.lines[0]):
+        return [block]
+    blocks: list[Block] = []
+    for line in block.lines:
+        if _is_header(line):
+            blocks.append(Block(factor=block.factor))
+        blocks[-1].lines.append(line)
+    return blocks if all(len(part.lines) > 1 for part in blocks) else [block]
+
+
+def _is_header(line: Line) -> bool:
+    return line[0][0] in " \t" and all(map(is_label, by_space(line)))
 
 
 def _joined(text: str, pages: list[list[Block]], display: Display) -> Parsed:

@@ -282,7 +282,7 @@ class _Scan:
         warnings = (
             warnings + list(notes)[:4] + ([f"and {len(notes) - 4} more like this"] if len(notes) > 4 else [])
         )
-        half = resolutions(values, kinds, last, digits, known)
+        half = resolutions(values, kinds, last, digits, known, shape)
         if printed:
             warnings += fixed_decimals(kinds, last)
         return Parsed(values.reshape(shape), half.reshape(shape), tuple(warnings))

@@ -12,6 +12,7 @@ from attention_lab.inputs.text.cells import Cell, Layout, is_numeric
 from attention_lab.inputs.text.literals import is_missing
 from attention_lab.inputs.text.parsed import PasteError, error_at, shorten
 from attention_lab.inputs.text.vocabulary import (
+    DICTIONARIES,
     LISTS,
     METADATA,
     RATIONALS,
@@ -65,7 +66,7 @@ def is_data(group: Group) -> bool:
         return not any(group.keys) and (len(group.items) > 1 or lists)
     if base in LISTS or is_listed(group) or is_record(group):
         return True
-    known = base in WRAPPERS or base.endswith(("tensor", "array", "matrix"))
+    known = base in WRAPPERS | DICTIONARIES or base.endswith(("tensor", "array", "matrix"))
     return known and any(isinstance(item, Group) for item in group.items)
 
 

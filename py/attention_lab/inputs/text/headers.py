@@ -24,7 +24,7 @@ def trim(text: str, rows: list[list[Cell]], warnings: list[str], *, marked: bool
     for number, row in enumerate(rows):
         if not first <= number < end:
             _refuse_gaps(text, row, every=number < first)
-            if not any(_is_label(cell) for cell in row):
+            if not any(is_label(cell) for cell in row):
                 number_at(text, next(cell for cell in row if cell.text))
     header = rows[first - 1] if first else None
     footer = end < len(rows)
@@ -40,7 +40,7 @@ def trim(text: str, rows: list[list[Cell]], warnings: list[str], *, marked: bool
     if header is not None and len(rows[0]) > 1 and _has_index(text, header, rows, marked):
         warnings.append("index column left out")
         rows = [row[1:] for row in rows]
-    elif len(rows) > 1 and len(rows[0]) > 1 and all(_is_label(row[0]) for row in rows):
+    elif len(rows) > 1 and len(rows[0]) > 1 and all(is_label(row[0]) for row in rows):
         warnings.append("row labels left out")
         rows = [row[1:] for row in rows]
     return [row for row in rows if row] or rows
@@ -60,7 +60,7 @@ def _has_index(text: str, header: list[Cell], rows: list[list[Cell]], marked: bo
         return header[0].text == "" or (_is_index_name(header[0].text) and _counts(first))
     if len(header) != width - 1:
         return False
-    if all(_is_label(row[0]) for row in rows):
+    if all(is_label(row[0]) or text[row[0].position - 1 : row[0].position] == '"' for row in rows):
         return True
     if marked:
         return len(header) > 1 and _counts(first)
@@ -80,9 +80,9 @@ def _is_numbered(text: str, rows: list[list[Cell]]) -> bool:
         )
     if len(head) != width or not _counts([cell.text for cell in head[1:]]):
         return False
-    if _is_label(head[0]):
+    if is_label(head[0]):
         named = _is_index_name(head[0].text) and _counts([row[0].text for row in rows[1:]])
-        labelled = all(_is_label(row[0]) for row in rows[1:])
+        labelled = all(is_label(row[0]) for row in rows[1:])
         return width > 2 and (named or labelled) and _has_decimals(rows[1:])
     return head[0].text == ""
 
@@ -129,7 +129,7 @@ def _is_word(cell: Cell) -> bool:
     )
 
 
-def _is_label(cell: Cell) -> bool:
+def is_label(cell: Cell) -> bool:
     """A word that cannot be a misspelt number: it begins with a letter."""
     return _is_word(cell) and (cell.text[0].isalpha() or cell.text[0] in "_<▁Ġ#")
 

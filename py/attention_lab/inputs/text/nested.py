@@ -9,10 +9,12 @@ from attention_lab.inputs.text.brackets import COMMA, NEWLINE, NONE, SEMICOLON, 
 from attention_lab.inputs.text.cells import Cell, Layout, is_numeric
 from attention_lab.inputs.text.groups import Found, computation, holds_numbers, is_call, is_data, scalar_cell
 from attention_lab.inputs.text.objects import (
+    are_pairs,
     are_records,
     column_major,
     has_sizes,
     read_object,
+    read_pairs,
     read_records,
     reshaped,
 )
@@ -34,6 +36,8 @@ def read_group(text: str, group: Group, name: str) -> list[Found]:
         return read_object(text, group, name, read_group)
     if are_records(group):
         return [read_records(text, group, name)]
+    if are_pairs(group):
+        return read_pairs(text, group, read_group)
     return [_read_list(text, group, name, 1)]
 
 
@@ -57,6 +61,10 @@ def _read_call(text: str, group: Group, name: str) -> list[Found]:
             group.position,
             "NOT_A_MATRIX",
             f"{shorten(group.name)} was expected to hold one list, {len(data)} came.",
+        )
+    if "indices" in options or "crow_indices" in options:
+        raise error_at(
+            text, group.position, "NOT_A_MATRIX", "this is a sparse tensor; paste what .to_dense() prints."
         )
     found = read_group(text, data[0], name)
     base = base_name(group.name)

@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import prod
 
+import numpy as np
+
 from attention_lab.inputs.text.brackets import Group
-from attention_lab.inputs.text.cells import Cell, Layout
+from attention_lab.inputs.text.cells import Cell, Layout, is_numeric
 from attention_lab.inputs.text.groups import Found, holds_numbers
 from attention_lab.inputs.text.parsed import MAX_AXES, error_at
 from attention_lab.inputs.text.vocabulary import DATA, METADATA
@@ -94,6 +96,32 @@ def read_records(text: str, group: Group, name: str) -> Found:
     return Found(name, Layout(cells, (len(records), len(keys))), group.position)
 
 
+def are_pairs(group: Group) -> bool:
+    """[("q", …), ("k", …)], as an OrderedDict prints."""
+    return bool(group.items) and all(
+        isinstance(item, Group)
+        and item.bracket == "("
+        and not item.name
+        and len(item.items) == 2
+        and isinstance(item.items[0], Cell)
+        and not is_numeric(item.items[0])
+        and isinstance(item.items[1], Group)
+        for item in group.items
+    )
+
+
+def read_pairs(text: str, group: Group, read: Reader) -> list[Found]:
+    """Each pair's array under its name."""
+    found: list[Found] = []
+    for pair in group.groups():
+        name, value = pair.items
+        if isinstance(name, Cell) and isinstance(value, Group) and holds_numbers(value):
+            found += read(text, value, name.text)
+    if not found:
+        raise error_at(text, group.position, "NOT_A_MATRIX", "lists of numbers were expected, none came.")
+    return found
+
+
 def _sizes(items: list[Group | Cell]) -> list[int]:
     """Whole numbers among the items; R writes 2 as 2L."""
     texts = [item.text.rstrip("L") for item in items if isinstance(item, Cell)]
@@ -123,29 +151,38 @@ def has_sizes(options: dict[str, Group | Cell]) -> bool:
 
 
 def column_major(text: str, found: Found, options: dict[str, Group | Cell]) -> Found:
-    """R's matrix(c(…), nrow = 2): columns are filled first unless byrow = TRUE."""
+    """R's matrix(c(…), nrow = 2) and dim = c(2, 2): the first axis runs fastest unless byrow = TRUE."""
     cells = found.layout.cells
-    dim = options.get("dim")
-    if isinstance(dim, Group):
-        sizes = _sizes(dim.items)
-    else:
-        given = [_sizes([options[key]]) if key in options else [] for key in ("nrow", "ncol")]
-        sizes = [size[0] if size else 0 for size in given]
-    if len(sizes) != 2:
-        raise error_at(text, found.position, "NOT_A_MATRIX", f"two sizes were expected, {len(sizes)} came.")
-    rows, columns = sizes
-    rows = rows or (len(cells) // columns if columns else len(cells))
-    columns = columns or (len(cells) // rows if rows else 0)
-    if rows * columns != len(cells):
+    sizes = _r_sizes(options, len(cells))
+    if not 2 <= len(sizes) <= 3 or prod(sizes) != len(cells):
+        spelled = "×".join(map(str, sizes))
         raise error_at(
             text,
             found.position,
             "RAGGED",
-            f"{rows}×{columns} needs {rows * columns} entries, {len(cells)} came.",
+            f"two or three sizes that need {len(cells)} entries were expected, {spelled} came.",
         )
     byrow = options.get("byrow")
     if not (isinstance(byrow, Cell) and byrow.text.upper() in ("TRUE", "T")):
-        cells = [cells[c * rows + r] for r in range(rows) for c in range(columns)]
+        order = np.arange(len(cells)).reshape(sizes, order="F")
+        if len(sizes) == 3:
+            order = np.moveaxis(order, -1, 0)
+            found.layout.warnings.append("pages stacked along the first axis")
+        cells = [cells[index] for index in order.ravel().tolist()]
+        sizes = list(order.shape)
         found.layout.warnings.append("filled column by column, as R does")
-    found.layout.cells, found.layout.shape, found.flat = cells, (rows, columns), False
+    found.layout.cells, found.layout.shape, found.flat = cells, tuple(sizes), False
     return found
+
+
+def _r_sizes(options: dict[str, Group | Cell], entries: int) -> list[int]:
+    dim = options.get("dim")
+    if isinstance(dim, Group):
+        return _sizes(dim.items)
+    if isinstance(dim, Cell):  # dim = 4:5
+        first, _, last = dim.text.replace("L", "").partition(":")
+        return list(range(int(first), int(last) + 1))[:4] if len(dim.text) < 9 and last.isdecimal() else []
+    given = [_sizes([options[key]]) if key in options else [] for key in ("nrow", "ncol")]
+    rows, columns = (size[0] if size else 0 for size in given)
+    rows = rows or (entries // columns if columns else entries)
+    return [rows, columns or (entries // rows if rows else 0)]

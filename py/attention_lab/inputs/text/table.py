@@ -18,6 +18,7 @@ _RULE_MARKS = ("--", "|-|", "==", "+-", "-+", ":-", "-:")
 _LABEL = re.compile(r"[ \t]*[A-Za-z_][\w.]{0,40}[ \t]{0,8}(?::=|<-|=|:)(?=[ \t]*[-+.\d])")
 _WORD_AFTER = re.compile(r"[,\t] ?[A-Za-z]")  # "Unnamed: 0,a,b" is a header, not a label
 _NOT_SPACE = re.compile(r"\S+")
+_QUOTED_OR_NOT = re.compile(r'"[^"]*"|\S+')
 _QUOTED = re.compile(r'"((?:[^"]|"")*)"')
 
 
@@ -35,6 +36,9 @@ def split_lines(text: str) -> list[Line]:
 def by_space(line: Line) -> list[Cell]:
     """`("1 2", 0)` → two cells."""
     text, start = line
+    if '"' in text:
+        found = _QUOTED_OR_NOT.finditer(text)
+        return [Cell(_unquote(m[0]), start + m.start() + (m[0][0] == '"')) for m in found]
     return [Cell(m[0], start + m.start()) for m in _NOT_SPACE.finditer(text)]
 
 

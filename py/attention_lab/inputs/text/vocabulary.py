@@ -11,6 +11,7 @@ SCALARS = {
     "f32", "f64", "decimal", "number", "intp", "longlong", "float8_e4m3fn", "float8_e5m2",
 }  # fmt: skip
 RATIONALS = {"fraction", "rational"}
+DICTIONARIES = {"ordereddict", "dict", "defaultdict"}
 LISTS = {
     "c", "list", "vec", "vector", "seq", "tuple", "arrayof", "listof", "floatarrayof", "doublearrayof",
     "intarrayof", "of", "list_", "rbind",
