@@ -26,7 +26,7 @@
 
   const say = (text, status) => {
     const line = document.getElementById("python-status");
-    if (!line) return;
+    if (!line || root.dataset.tooOld) return; // oldest.js has said why
     line.textContent = text;
     line.dataset.status = status;
   };
