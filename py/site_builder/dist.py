@@ -14,6 +14,8 @@ from .console import BuildError
 from .page import map_references, static_references
 from .runtime import PYSCRIPT_CORE, PYSCRIPT_MODULES, PYSCRIPT_PLUGINS, Runtime
 
+MANIFEST = "manifest.webmanifest"
+"""Makes the served site installable. The single file has none: it has no address to be installed from."""
 MODULES = ["runtime.mjs", "assets.mjs", "snapshot.mjs"]
 
 
@@ -46,6 +48,7 @@ def boot(runtime: Runtime) -> str:
     lines += [
         '<script src="./before.js"></script>',
         '<script defer src="./offline.js"></script>',
+        f'<link rel="manifest" href="./{MANIFEST}">',
         '<script type="module" async src="./runtime.mjs"></script>',
         f'<script type="module" src="./pyscript/{PYSCRIPT_CORE}"></script>',
         pyscript_tag("./runtime.mjs", "./main.py"),
@@ -59,7 +62,7 @@ def site_files(page: str, static: Path, main: bytes, stylesheet: str, runtime: R
         "index.html": map_references(without_micropython(page), lambda path: f"./{path}").encode()
     }
     for path in dict.fromkeys(
-        ["runtime.mjs", "snapshot.mjs", "before.js", "offline.js", *static_references(page)]
+        ["runtime.mjs", "snapshot.mjs", "before.js", "offline.js", MANIFEST, *static_references(page)]
     ):
         files[path] = static_file(static, path, stylesheet)
     listing = {
@@ -72,7 +75,6 @@ def site_files(page: str, static: Path, main: bytes, stylesheet: str, runtime: R
     files["main.py"] = main
     for asset in runtime.assets.values():
         files[asset.path] = asset.content
-    files["runtime/pyodide-lock.json"] = json.dumps(runtime.lock, sort_keys=True).encode()
     files |= {f"pyscript/{name}": code.encode() for name, code in runtime.pyscript.items()}
     return files
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import tempfile
 import time
@@ -21,8 +22,9 @@ from .browser import find_chromium
 from .build import build
 from .console import BuildError, say
 from .environment import make_venv, node
-from .fetch import PINS, obtain
+from .fetch import NUMPY_WHEEL, PINS, obtain
 from .paths import ROOT
+from .runtime import lock_file
 
 SUITES = {
     "unit": "unit tests in CPython",
@@ -89,7 +91,7 @@ def test(arguments: list[str], suites: list[str] | None = None, root: Path = ROO
         with tempfile.TemporaryDirectory() as folder:
             report = Path(folder) / "report.xml"
             if suite == "pyodide":
-                code = run_in_pyodide(pytest_arguments, report, site, root)
+                code = run_in_pyodide(pytest_arguments, report, root)
             else:
                 code = run_in_cpython(suite, pytest_arguments, report, python, site, root)
             results.append(read_report(suite, report, code))
@@ -179,18 +181,38 @@ def run_in_cpython(
     return subprocess.run(command, stdin=subprocess.DEVNULL, cwd=root, env=variables).returncode
 
 
-def run_in_pyodide(arguments: list[str], report: Path, site: Path, root: Path) -> int:
-    """pytest inside the very runtime that dist/ ships, under Node; the exit code."""
-    wheels = [str(path) for path in obtain("test-wheels").values()]
+def run_in_pyodide(arguments: list[str], report: Path, root: Path) -> int:
+    """pytest inside the pinned Pyodide with its NumPy, under Node; the exit code."""
+    runtime = report.parent / "runtime"
+    runtime.mkdir()
+    for name, path in obtain("pyodide").items():
+        shutil.copyfile(path, runtime / name)
+    (runtime / "pyodide-lock.json").write_text(json.dumps(lock_with_numpy()))
     task = {
-        "runtime": str(site / "runtime"),
-        "wheels": wheels,
+        "runtime": str(runtime),
+        "wheels": [str(path) for path in obtain("test-wheels").values()],
         "repository": str(root),
         "results": str(report.parent),
         "arguments": [f"--junitxml=/results/{report.name}", "-p", "no:cacheprovider", *arguments],
     }
     command = [node(PINS["packages"]["node"]), str(root / "tests" / "pyodide" / "run.mjs"), json.dumps(task)]
-    return subprocess.run(command, stdin=subprocess.DEVNULL, cwd=root, env=environment(site)).returncode
+    return subprocess.run(command, stdin=subprocess.DEVNULL, cwd=root).returncode
+
+
+def lock_with_numpy() -> dict[str, object]:
+    """The page's lock file, with the whole NumPy wheel as a package that Pyodide may load."""
+    numpy = {
+        "name": "numpy",
+        "version": NUMPY_WHEEL.split("-")[1],
+        "file_name": NUMPY_WHEEL,
+        "sha256": PINS["pyodide"]["files"][NUMPY_WHEEL]["sha256"],
+        "install_dir": "site",
+        "package_type": "package",
+        "imports": ["numpy"],
+        "depends": [],
+        "unvendored_tests": False,
+    }
+    return {**lock_file(), "packages": {"numpy": numpy}}
 
 
 def read_report(suite: str, report: Path, code: int) -> Result:

@@ -1,4 +1,4 @@
-// Runs pytest inside Pyodide under Node: the interpreter and NumPy are the ones that dist/ ships.
+// Runs pytest inside Pyodide under Node, with the pinned interpreter and NumPy that dist/ is built from.
 // One argument, JSON: {runtime, wheels, repository, results, arguments}. The exit code is pytest's.
 // Does not fetch anything and does not touch the repository.
 import { readFileSync } from "node:fs";
