@@ -42,6 +42,7 @@ from attention_lab.render.page import (
     lesson,
     render,
 )
+from attention_lab.render.said import said
 from attention_lab.render.view import View
 from attention_lab.state import State
 
@@ -232,6 +233,8 @@ class App:
         # The event's own address: a link of an older edit may have been written since, and must not win.
         fragment = "#" + str(event.newURL or window.location.href).partition("#")[2]
         if fragment.removeprefix("#") != self.state.to_fragment(PACK_ABOVE) and fragment != "#main":
+            for dialog in every("dialog[open]"):
+                dialog.close()  # it spoke of the state that is left
             self.go(State.from_fragment(fragment), push=False)
 
     def _on_key(self, event: Any) -> None:
@@ -336,6 +339,7 @@ class App:
         self.show_errors(errors)
         by_id("undo").disabled = not self.history.can_undo
         by_id("redo").disabled = not self.history.can_redo
+        form.show_said(said(self.state))
         form.show_shapes(shapes_of(self.state))
         self.grids.refresh()
         self._mark_stale(not fresh)
