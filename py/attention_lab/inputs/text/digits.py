@@ -39,13 +39,12 @@ def resolutions(
     are exact. Printers that set the decimals page by page (Octave) or column by column (R) are recognised.
     known: a half-width from the notation itself, NaN where there is none.
     """
-    fields = (values, kinds, last, digits)
-    result = _common(*fields, shape[-1])
+    result = _common(values, kinds, last, digits, shape[-1])
     pages = len(values) // (shape[-1] * shape[-2])
     if 1 < pages <= _MAX_PAGES:
         for page in np.split(np.arange(len(values)), pages):
             if np.isin(kinds[page], POINTED).any():
-                result[page] = _common(*(field[page] for field in fields), shape[-1])
+                result[page] = _common(values[page], kinds[page], last[page], digits[page], shape[-1])
     result = np.where(np.isnan(known), result, known)
     result[~np.isfinite(values)] = 0.0
     return result
