@@ -75,12 +75,18 @@ class Case:
 
     def tolerance(self, level: str) -> Array:
         """Half-width of the digits plus the noise of that precision."""
-        fine = rounding.relative_noise(self.setting, self.base, "float64") * self.peak
-        single = rounding.relative_noise(self.setting, self.base, "float32") * self.peak
         if level == "digits":
             # Printed digits may hide a float32 computation whose last rounding fell the other way.
-            return np.asarray(self.half + fine + np.minimum(single, 0.02 * self.half))
-        return self.half + rounding.relative_noise(self.setting, self.base, level) * self.peak
+            return np.asarray(self.half + self._noise("float64") + np.minimum(self._noise("float32"), 0.02 * self.half))
+        return np.asarray(self.half + self._noise(level))
+
+    def _noise(self, name: str) -> Array:
+        """The noise of that precision, cell by cell."""
+        reading, setting = self.reading, self.setting
+        rows = rounding.relative_noise(setting, self.base, name)
+        columns = {"output": setting.dv, "log_sum_exp": 1}.get(reading.stage, setting.m)
+        full = np.broadcast_to(rows, (setting.batches, setting.heads, setting.n, columns))
+        return reading.arrange(full).reshape(-1) * self.peak
 
     @cached_property
     def tolerances(self) -> tuple[Array, ...]:
@@ -96,7 +102,7 @@ class Case:
         finite = self.observed[np.isfinite(self.observed)]
         if finite.size < 2:
             return 0.0
-        spread = float(finite.std())
+        spread = float((finite / self.peak).std()) * self.peak  # squares of huge numbers would overflow
         return float(np.log2(np.maximum(1.0, spread / self.tolerances[level])).sum())
 
     @cached_property

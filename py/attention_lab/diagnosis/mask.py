@@ -23,6 +23,7 @@ NUMPY_CAUSAL = "keep = np.tril(np.ones((n, m), bool), k=m - n)  # k=0 for top-le
 TORCH_CAUSAL = "keep = torch.ones(n, m, dtype=torch.bool).tril(diagonal=m - n)  # diagonal=0 for top-left"
 ADDED = ("keep", "lengths", "bias")  # masks that the caller brings, as against causal and window
 FILLS = (-1.0, -2.0, -5.0, -10.0, -20.0, -50.0, -100.0, -1e3, -1e4, -1e5, -1e9)
+MASKS_OUT = conventions.names("true_means", "mask out")
 POLICY = {"zero": "a fully masked row gives zeros", "nan": "a fully masked row gives NaN",
           "uniform": "a fully masked row attends to all keys alike"}
 
@@ -87,22 +88,25 @@ def ignored(setting: Setting) -> Iterator[Variant]:
         for name in setting.parts:
             if name in names:
                 yield from masked_by(setting, "M1", setting.without(name), f"only {names[name]} is missing", 0.1)
+    if "causal" in setting.parts:
+        # Some libraries ignore every other mask once the causal one is on.
+        yield from masked_by(setting, "M1", setting.without("keep", "bias"), "only the causal mask is applied", 0.05,
+                             conventions.names("causal_drops_mask", True))
 
 
 @FAMILY.mistake(
     "M2", name="mask polarity inverted", says="the mask is inverted: it hides what it should keep",
     formula="softmax(Z where not keep, else −∞) V", fingerprint="zeros exactly on the cells that should be kept",
     needs="a mask", same_as="M19 (sign of the mask wrong)", numpy=NUMPY + "; keep = True means may attend",
-    torch=TORCH, frameworks=conventions.TRUE_MASKS_OUT,
+    torch=TORCH, frameworks=MASKS_OUT,
     links=("rasbt/LLMs-from-scratch#1061", "InseeFrLab/torchTextClassifiers!92"))
 def inverted(setting: Setting) -> Iterator[Variant]:
     if setting.keep is None:
         return
-    yield from masked_by(setting, "M2", ~setting.keep, frameworks=conventions.TRUE_MASKS_OUT)
+    yield from masked_by(setting, "M2", ~setting.keep, frameworks=MASKS_OUT)
     if len(setting.parts) > 1:
         for name, part in setting.parts.items():
-            yield from masked_by(setting, "M2", meet(setting.without(name), ~part), f"only the {name} mask", 0.1,
-                                 conventions.TRUE_MASKS_OUT)
+            yield from masked_by(setting, "M2", meet(setting.without(name), ~part), f"only the {name} mask", 0.1, MASKS_OUT)
 
 
 def open_mask(setting: Setting, state: State) -> None:
@@ -177,7 +181,8 @@ def finite_fill(setting: Setting) -> Iterator[Variant]:
     for place, fill in enumerate(FILLS):
         rank = (0.15 if fill in (-10.0, -100.0) else 0.3) + 0.02 * place + (0.5 if fill <= -1e3 else 0)
         yield single("masked", set_mask, Label("M7", f"filled with {fill:g}", rank), setting.keep, fill)
-        yield single("masked", add_to_logits, Label("M7", f"{fill:g} added", rank + 0.05), np.where(setting.keep, 0.0, fill))
+        if fill <= -5:  # −1 added where masked is 1 added where kept: M8
+            yield single("masked", add_to_logits, Label("M7", f"{fill:g} added", rank + 0.05), np.where(setting.keep, 0.0, fill))
 
 
 @FAMILY.mistake(
@@ -263,11 +268,10 @@ def ahead(setting: Setting) -> Iterator[Variant]:
 def alignment(setting: Setting) -> Iterator[Variant]:
     if "causal" not in setting.parts or setting.n == setting.m:
         return
-    corners = ((0, "top-left", conventions.TOP_LEFT), (setting.m - setting.n, "bottom-right", conventions.BOTTOM_RIGHT))
-    for offset, detail, frameworks in corners:
+    for offset, detail in ((0, "top-left"), (setting.m - setting.n, "bottom-right")):
         if offset == setting.offset:
             continue
-        causal = causal_mask(setting, offset)
+        causal, frameworks = causal_mask(setting, offset), conventions.aligned(detail)
         yield from masked_by(setting, "M14", with_causal(setting, causal), detail, frameworks=frameworks)
         if setting.options.window is not None:
             window = window_mask(setting, *setting.options.window, offset)
@@ -354,7 +358,8 @@ def empty_rows(setting: Setting) -> Iterator[Variant]:
         return
     for policy, told in POLICY.items():
         if policy != setting.options.empty_row:
-            label = Label("M21", told, frameworks=conventions.EMPTY_ROW[policy])
+            # Below M5 and the like, which give the same when nothing but whole rows is masked.
+            label = Label("M21", told, -0.1, conventions.empty_row(policy))
             yield single("masked", set_mask, label, keep, empty_fill(keep, policy))
     label = Label("M21", "a fully masked row is left unmasked, as by a finite number added to every score", 0.1)
     yield single("masked", set_mask, label, keep | ~keep.any(-1, keepdims=True), -np.inf)

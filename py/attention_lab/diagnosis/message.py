@@ -13,6 +13,7 @@ from .result import Diagnosis, Verdict
 STAGE = {"scores": "scores", "scaled": "scaled scores", "tempered": "scores after the temperature", "capped": "capped scores",
          "biased": "scores with the bias", "masked": "masked scores", "weights": "weights", "output": "output",
          "log_sum_exp": "log-sum-exp"}
+MOST = 3  # names in a sentence
 PRECISION = {"float32": "float32", "float16": "float16", "bfloat16": "bfloat16", "tf32": "TF32"}
 
 
@@ -36,13 +37,13 @@ def _sentence(result: Diagnosis, lone: bool) -> str:
         how = f" ({result.detail})" if result.detail else ""
         return f"Your {what} {be} right, computed in {PRECISION.get(result.precision or '', 'a lower precision')}{how}: the differences are its rounding."
     if result.verdict == "convention":
-        do = "does" if len(result.frameworks) == 1 else "do"
-        return f"Your {what} {be} what comes out when {_clause(result)}; {_list(result.frameworks)} {do} this by design."
+        done = f"{_list(result.frameworks)} {_do(result.frameworks)} this by design"
+        return f"Your {what} {be} what comes out when {_clause(result)}; {done}."
     if result.verdict == "mistake":
         others = _list(tuple(_named(match) for match in result.matches[1:4]), "or")
-        design = f" ({_list(result.frameworks)}: by design)" if result.frameworks else ""
-        more = f" This input cannot tell it from {others}." if others else ""
-        return f"Your {what} {be} what comes out when {_clause(result)}{design}.{more}"
+        design = f", as {_list(result.frameworks)} {_do(result.frameworks)} by design" if result.frameworks else ""
+        more = f"; this input cannot tell it from {others}" if others else ""
+        return f"Your {what} {be} what comes out when {_clause(result)}{design}{more}."
     broken = next((one for one in result.invariants if not one.holds), None)
     if result.verdict == "inconsistent":
         if lone and result.first_divergence:
@@ -55,6 +56,10 @@ def _sentence(result: Diagnosis, lone: bool) -> str:
         _, index, ours, theirs = result.first_divergence
         where = f"; they differ first at {_place(index)} (expected {ours:.6g}, got {theirs:.6g})"
     return f"Your {what} {be} not ours, and no mistake we know gives these numbers{where}."
+
+
+def _do(frameworks: tuple[str, ...]) -> str:
+    return "does" if len(frameworks) == 1 else "do"
 
 
 def _clause(result: Diagnosis) -> str:
@@ -70,6 +75,8 @@ def _named(match: str) -> str:
 def _list(names: tuple[str, ...], word: str = "and") -> str:
     if len(names) < 2:
         return "".join(names)
+    if len(names) > MOST + 1:
+        names = (*names[:MOST], f"{len(names) - MOST} others")
     return f"{', '.join(names[:-1])} {word} {names[-1]}"
 
 

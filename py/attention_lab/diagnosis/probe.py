@@ -19,15 +19,18 @@ from attention_lab.inputs.spelling import hash_grams
 from .separate import Separation, separable
 from .setting import Array
 
-Kind = Literal["oblong", "square", "heads", "grouped"]
-# Oblong keeps n, m, dₖ and dᵥ apart; square lets matrices be swapped; heads and grouped have (batch, length, heads·d).
+Kind = Literal["oblong", "square", "heads", "grouped", "large"]
+# Oblong keeps n, m, dₖ and dᵥ apart; square lets matrices be swapped; heads and grouped have (batch, length, heads·d);
+# large is oblong with scores that overflow, for what shows only then.
 SHAPES: dict[Kind, tuple[tuple[int, int], tuple[int, int], tuple[int, int] | None]] = {
     "oblong": ((5, 3), (7, 2), None),
+    "large": ((5, 3), (7, 2), None),
     "square": ((4, 4), (4, 4), None),
     "heads": ((4, 3), (4, 3), (2, 2)),
     "grouped": ((4, 3), (4, 2), (4, 2)),
 }
 BATCHES = 2
+LARGEST = (2.0, 30.0, 200.0, 1500.0, 90_000.0)
 TRIES = 3
 
 
@@ -35,7 +38,7 @@ TRIES = 3
 class Probe:
     """q, k, v with two decimals, and what to compute on them. Unpacks to (q, k, v). The seed makes it again.
 
-    oblong: q (5, 3), k (7, 3), v (7, 2). square: all (4, 4). heads, grouped: (2, 4, heads·d), heads in the options.
+    oblong, large: q (5, 3), k (7, 3), v (7, 2). square: all (4, 4). heads, grouped: (2, 4, heads·d), heads in the options.
     """
 
     q: Array
@@ -99,6 +102,11 @@ def _draw(seed: int, attempt: int, kind: Kind, options: Options, masked: bool, b
 
     q_heads, kv_heads = heads or (1, 1)
     q, k, v = matrix(n, d, q_heads), matrix(m, d, kv_heads), matrix(m, dv, kv_heads)
+    if kind == "large":
+        # The largest score of each row: ordinary, then beyond the exponentials of float16, float32 and float64, then
+        # beyond float16 itself before the scale.
+        factors = np.array(LARGEST) * math.sqrt(d) / np.abs(q @ k.T).max(-1)
+        q = np.round(q * factors[:, None], 2) + 0.0
     keep = bias = None
     if masked:
         keep = draws.uniform((n, m)) < 0.6

@@ -69,7 +69,7 @@ def readings(setting: Setting, trace: Trace, shape: tuple[int, ...], stage: str 
     """
     if stage != "auto" and stage not in STAGES:
         raise LabError(f"stage must be auto or one of {', '.join(STAGES)}; got {stage!r}", "stage")
-    wanted = ("output", "weights", *reversed(LOGITS), "log_sum_exp") if stage == "auto" else (stage,)
+    wanted = ("output", "weights", *LOGITS, "log_sum_exp") if stage == "auto" else (stage,)
     exact: list[Reading] = []
     loose: list[Reading] = []
     seen: list[NDArray[Any]] = []

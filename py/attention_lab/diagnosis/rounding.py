@@ -53,7 +53,8 @@ def rounded(values: Array, name: str) -> Array:
 def on_grid(observed: Array, half: Array, name: str) -> bool:
     """Whether every finite number can be one of this format, printed with the digits that `half` allows."""
     finite = np.isfinite(observed)
-    return bool((np.abs(rounded(observed, name) - observed) <= half)[finite].all())
+    numbers = observed[finite]
+    return bool((np.abs(rounded(numbers, name) - numbers) <= half[finite]).all())
 
 
 def stored_as(observed: Array, half: Array) -> str:
@@ -96,17 +97,16 @@ def bounds(setting: Setting, state: State, name: str) -> dict[str, Array]:
     return found
 
 
-def relative_noise(setting: Setting, state: State, name: str) -> float:
-    """What a mistaken computation in this format may be off by, relative to its largest number.
+def relative_noise(setting: Setting, state: State, name: str) -> Array:
+    """What a mistaken computation in this format may be off by, relative to its largest number: (B, H, n, 1).
 
     Errors of the logits grow with |q||k|; mistakes of the scale are covered by taking at least 1 for it.
     """
     with np.errstate(all="ignore"):
-        q, k = (np.nan_to_num(state[key], posinf=0, neginf=0) for key in "qk")
-        size = float(np.sqrt((q**2).sum(-1).max(initial=0.0) * (k**2).sum(-1).max(initial=0.0)))
-    reach = min(size * max(abs(setting.scale) / setting.options.temperature, 1.0), 1e6)
-    noise = FORMATS[name].unit * (8 + 4 * reach)
-    return float(min(max(noise, 1e-12 if name == "float64" else noise), 0.1))
+        q, k = (np.sqrt((np.nan_to_num(state[key], posinf=0, neginf=0) ** 2).sum(-1, keepdims=True)) for key in "qk")
+        reach = q * k.max(-2, keepdims=True) * max(abs(setting.scale) / setting.options.temperature, 1.0)
+    noise = FORMATS[name].unit * (8 + 4 * np.minimum(np.nan_to_num(reach), 1e6))
+    return np.asarray(np.clip(noise, 1e-12 if name == "float64" else 0.0, 0.1))
 
 
 def simulations(setting: Setting, state: State, stage: str) -> Iterator[tuple[str, str, State]]:

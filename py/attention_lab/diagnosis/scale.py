@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from .conventions import names
 from .entry import Family
 from .flow import Label, State, Variant, single, softmax
 from .setting import Array, Setting
@@ -34,7 +35,7 @@ def scaled_by(setting: Setting, id: str, scale: float, detail: str = "", rank: f
 @FAMILY.mistake(
     "S1", name="scale missing", says="the scores are not divided by √dₖ", formula="softmax(Q Kᵀ + B) V",
     fingerprint="effective scale c = 1", needs="dₖ > 1", numpy=NUMPY, torch=TORCH,
-    same_as="the default of Keras' Attention layer (use_scale=False)", frameworks=("Keras Attention (use_scale=False)",),
+    same_as="the default of Keras' Attention layer (use_scale=False)", frameworks=names("scale", "none"),
     links=("huggingface/blog!2893", "ggml-org/llama.cpp!14892", "Sakuraaa0/RaBitQCache!1"))
 def missing(setting: Setting) -> Iterator[Variant]:
     yield from scaled_by(setting, "S1", 1.0)
@@ -128,7 +129,7 @@ def after_softmax(setting: Setting) -> Iterator[Variant]:
 
     if setting.scale != 1.0:
         yield Variant((("scaled", unscaled), ("after", scale_weights)), (Label("S10"),))
-        yield Variant((("after", scale_weights),), (Label("S10", "besides the scores", 0.5),))
+        yield Variant((("after", scale_weights),), (Label("S10", "besides the scores", 0.25),))
 
 
 def base_two(setting: Setting, state: State) -> None:

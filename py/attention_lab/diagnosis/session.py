@@ -115,7 +115,8 @@ class Session:
                 if case.reading.mean:
                     return self._averaged(case)
                 return self._finish(case, "match")
-        return self._rounded(tuple(name for name in ("float32", "float16", "bfloat16")), on_grid=True) or self._simulated()
+        # Numbers of bfloat16 are numbers of float16 as well: the coarser format explains more.
+        return self._rounded(("float32", "bfloat16", "float16"), on_grid=True) or self._simulated()
 
     def _own(self, case: Case) -> Array:
         """The tolerance of the right numbers: at a low precision of ours, its last place counts as equal."""
@@ -186,6 +187,8 @@ class Session:
             closest = min(trial.times[level] for trial in fits)
             fits = [trial for trial in fits if trial.times[level] <= max(4 * closest, 0.02)]
         fits.sort(key=lambda trial: (trial.label.rank, trial.times[level]))
+        if doubt.fitted:  # more numbers to fit always fit as well
+            fits = [trial for trial in fits if trial.label.rank < fits[0].label.rank + 0.5]
         case = fits[0].case
         fits = [trial for trial in fits if trial.case is case]
         ids = fits[0].label.id.split("+")

@@ -434,7 +434,7 @@ by_cap("C4", lambda z, keep: hide(np.tanh(z / 2), keep))
 @made("C5")
 def c5(rng: np.random.Generator) -> Pasted:
     q, k, v = draw(rng)
-    q[1] *= 300
+    q[1] *= 400 / np.abs(z_of(q, k)[1]).max()
     z = z_of(q, k)
     capped = 2 * np.tanh(z / 2)
     capped[np.abs(z / 2) > 88.73] = np.nan
