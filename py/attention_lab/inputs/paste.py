@@ -13,7 +13,7 @@ import numpy as np
 from attention_lab.inputs.text.parsed import EMPTY_MESSAGE, MAX_CHARACTERS, Parsed, PasteError, error_at
 from attention_lab.inputs.text.writing import format_compact, format_matrix
 
-MAX_GENERAL = 8 * 2**20  # characters; the general readers take some microseconds for each
+MAX_GENERAL = 4 * 2**20  # characters; the general readers take some microseconds for each
 
 __all__ = [
     "Parsed",

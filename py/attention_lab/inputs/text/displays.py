@@ -38,9 +38,7 @@ _R_ROW = re.compile(r"\s*\[\d+,\](?=\s)")
 _R_VECTOR = re.compile(r"\s*\[(\d{1,9})\](?=\s+[-+.\dTFNI])")
 _NOT_PLAIN = re.compile(r"[^-+.\d\s]")
 _LONGEST_MARK = 300
-
-
-MAX_PARTS = 64
+MAX_PARTS = 64  # matrices with a name in one text
 
 
 @dataclass
@@ -68,7 +66,7 @@ class Display:
 def read_display(text: str) -> Parsed | None:
     """Read a print with blocks, pages, a factor or R's brackets; None if it has none of these."""
     display = _take_apart(text)
-    if display.pages == [[display.pages[0][0]]]:
+    if len(display.pages) == 1 and len(display.pages[0]) == 1:
         display.pages[0] = _repeated_headers(display.pages[0][0])
         display.special = display.special or len(display.pages[0]) > 1
     pages = [[block for block in page if block.lines] for page in display.pages]
