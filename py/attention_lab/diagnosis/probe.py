@@ -110,8 +110,8 @@ def _draw(seed: int, attempt: int, kind: Kind, options: Options, masked: bool, b
     keep = bias = None
     if masked:
         keep = draws.uniform((n, m)) < 0.6
-        keep[np.arange(n), np.arange(n) % m] = True  # every query sees a key …
-        keep[np.arange(n), (np.arange(n) * 3 + 1) % m] = False  # … and misses one
+        keep[:, 0] = True  # every query sees a key, also under a causal mask …
+        keep[np.arange(n), 1 + np.arange(n) % (m - 1)] = False  # … and misses one
     if biased:
         bias = draws.numbers((n, m))
     lengths = None
