@@ -212,3 +212,9 @@ def fresh_page(browser: Browser) -> Iterator[Callable[..., Lab]]:
     yield make
     for context in contexts:
         context.close()
+
+
+@pytest.fixture(scope="session")
+def lab_class() -> type[Lab]:
+    """`Lab`, for tests that open pages of their own."""
+    return Lab
