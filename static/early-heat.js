@@ -1,4 +1,4 @@
-// The opening heatmap before Python is ready: the build drew it into the page, this fills the form and shows it.
+// The opening heatmap before Python is ready: the build drew it into templates, this puts it in place and fills the form.
 // It computes nothing; any other sentence or setting waits for Python.
 (() => {
   "use strict";
@@ -9,6 +9,11 @@
     if (root.dataset.python === "ready" || root.dataset.touched) return;
     const values = new URLSearchParams(location.hash.slice(1));
     if (values.get("lab") !== "heatmap" || [...values.keys()].some((key) => !plain.has(key))) return;
+    for (const other of document.querySelectorAll("[data-lab-panel='calculator'] [data-slot]")) other.replaceChildren();
+    for (const template of document.querySelectorAll("template[data-for-slot]")) {
+      const place = document.querySelector(`[data-slot="${template.dataset.forSlot}"]`);
+      place.replaceChildren(template.content.cloneNode(true));
+    }
     const sentence = document.getElementById("sentence");
     sentence.value = sentence.dataset.opening;
     document.getElementById("causal").checked = true;

@@ -24,11 +24,15 @@ Array = NDArray[np.float64]
 
 
 @lru_cache(maxsize=32)
-def _parsed(text: str) -> Parsed:
-    """Typing in one box must not read the others again."""
-    from attention_lab.inputs.paste import parse_matrix
+def parsed(text: str) -> Parsed:
+    """A text read as a matrix, kept: typing in one box must not read the others again. Raises PasteError.
 
-    return parse_matrix(text)
+    A link's own form (rows by `;`, entries by `,`, nothing else) is never taken for decimal commas.
+    """
+    from attention_lab.inputs.paste import parse_matrix
+    from attention_lab.state import spread_matrix
+
+    return parse_matrix(spread_matrix(text))
 
 
 def read_matrix(text: str, field: str) -> Array:
@@ -36,12 +40,12 @@ def read_matrix(text: str, field: str) -> Array:
     from attention_lab.inputs.paste import require_finite
 
     try:
-        parsed = _parsed(text)
-        require_finite(parsed, field)
+        found = parsed(text)
+        require_finite(found, field)
     except LabError as error:
         error.field = field
         raise
-    return np.asarray(parsed.values, dtype=np.float64)
+    return np.asarray(found.values, dtype=np.float64)
 
 
 def options_of(state: State) -> Options:
@@ -126,7 +130,7 @@ def _mask(text: str, n: int, m: int) -> NDArray[np.bool_]:
 
 def _bias(text: str, n: int, m: int) -> Array:
     try:
-        values = np.asarray(_parsed(text).values, dtype=np.float64)
+        values = np.asarray(parsed(text).values, dtype=np.float64)
     except LabError as error:
         error.field = "bias"
         raise
@@ -194,7 +198,7 @@ def _arithmetic(state: State) -> tuple[object, ...]:
 def observed_of(state: State) -> Parsed:
     """The reader's own numbers, with what their digits allow. Raises LabError, field "observed"."""
     try:
-        return _parsed(state.observed or "")
+        return parsed(state.observed or "")
     except LabError as error:
         error.field = "observed"
         raise
@@ -207,7 +211,7 @@ def shapes_of(state: State) -> dict[str, str]:
         text = getattr(state, name)
         try:
             if text:
-                shapes[name] = "×".join(map(str, _parsed(text).values.shape))
+                shapes[name] = "×".join(map(str, parsed(text).values.shape))
             elif text is None and name != "observed" and state.example:
                 from attention_lab.inputs.examples import load
 

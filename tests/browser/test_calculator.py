@@ -85,9 +85,7 @@ def type_into(page: Page, field: str, text: str) -> None:
 
 def test_opening_numbers(lab) -> None:
     np.testing.assert_allclose(lab.table("output"), [[1.6605, 2.6605], [2.3395, 3.3395]], rtol=0, atol=5e-5)
-    assert lab.page.locator("table[data-stage] caption").all_inner_texts()[:4] == [
-        caption for caption in lab.page.locator('[data-slot="calculator-stages"] caption').all_inner_texts()
-    ]
+    assert lab.page.locator('[data-slot="calculator-stages"] table[data-stage] caption').count() == 4
     text = lab.page.inner_text('[data-slot="calculator-stages"]')
     for title in ("S = Q·Kᵀ", "S / √dₖ (√2 = 1.4142)", "A = softmax(scores), row-wise", "O = A·V", "Σ"):
         assert title in text
@@ -213,6 +211,21 @@ def test_unusual_input_gives_a_right_answer(
     np.testing.assert_allclose(
         lab.table("output"), view_of(state).trace.output if output is None else output, atol=1e-12
     )
+
+
+def test_both_readings_of_an_ambiguous_text_are_offered(lab) -> None:
+    page = lab.page
+    type_into(page, "q", "1,5 2,5\n3,5 4,5")
+    expect(page.locator('[data-error-for="q"]')).to_be_visible()
+    page.get_by_role("button", name="Read as decimal commas: 2×2").click()
+    assert lab.table("q") == [[1.5, 2.5], [3.5, 4.5]]
+    expect(page.locator('[data-error-for="q"]')).to_be_hidden()
+
+
+def test_what_reading_changed_is_said(lab) -> None:
+    type_into(lab.page, "q", "0,25\t-1,5\n12\t-7,125")
+    expect(lab.page.locator('[data-said-for="q"]')).to_contain_text("ecimal comma")
+    assert lab.table("q") == [[0.25, -1.5], [12, -7.125]]
 
 
 def test_a_huge_paste_is_answered(lab) -> None:

@@ -123,7 +123,7 @@ def test_the_meter_counts_and_a_probe_separates_more(lab) -> None:
     page.click('[data-action="probe"]')
     expect(page.locator('[data-shape-of="q"]')).to_have_text("5×3", timeout=20_000)
     page.wait_for_function(
-        f"Number(document.querySelector('[data-separable]').dataset.separable) > {before}", timeout=20_000
+        f"Number(document.querySelector('[data-separable]')?.dataset.separable) > {before}", timeout=20_000
     )
     assert page.locator("[data-probe] pre").count() == 4
     assert "seed 7" in (page.locator("[data-probe] pre").first.text_content() or "")

@@ -77,6 +77,7 @@ class App:
         self.remembered: dict[str, State] = {}
         self.edited: str | None = None
         self.typed = False
+        self.drawn_lab: str | None = None
         self.history = History()
         self.highlight = LiveSheet()
         self.pointed: tuple[str, int, int] | None = None
@@ -319,6 +320,7 @@ class App:
             if write_form:
                 form.write(self.state)
             self.view = view_of(self.state, self.view)
+            self._clear_others()
             slots = render(self.view)
             slots["lesson"] = lesson(self.state)
             slots["fold-line"] = fold_line(self.view)
@@ -360,6 +362,18 @@ class App:
             back = one(focus)
             if back:
                 back.focus()
+
+    def _clear_others(self) -> None:
+        """Empty the panels of the other labs, so that a stage's table stands in the page once."""
+        if self.drawn_lab == self.state.lab:
+            return
+        self.drawn_lab = self.state.lab
+        for panel in every(f'[data-lab-panel]:not([data-lab-panel="{self.state.lab}"])'):
+            for place in (panel, *panel.querySelectorAll("[data-slot]")):
+                name = data(place, "slot")
+                if name is not None:
+                    place.replaceChildren()
+                    self.shown[name] = ""
 
     def _mark_row(self, lab: str) -> None:
         """Mark the open row in every stage table; its trace stands below them."""
@@ -411,7 +425,7 @@ class App:
 
         console.error("".join(traceback.format_exception(error)))
         return (
-            f"Something failed inside the page ({type(error).__name__}: {error}). Your input is kept; change it to go on, "
+            f"Something failed inside the page ({type(error).__name__}: {error}): your input is kept, change it to go on, "
             "or use “Report a problem” below."
         )
 

@@ -42,13 +42,17 @@ class CheckPage:
         self._found: Any = None
         self._next = Once(self._run, delay=0)
         self._measured: Any = None
+        self._meter = ""
         self._measure = Once(self._show_meter, delay=60)
-        write({"check-probe": render.probe_panel(0, "oblong")})
+        self._panel = render.probe_panel(0, "oblong")
 
     def show(self, view: View) -> None:
         """Answer for this view: at once when the question is the old one."""
         state = view.state
-        if view.trace is not self._measured:
+        self._write({"check-probe": self._panel})
+        if view.trace is self._measured:
+            self._write({"check-meter": self._meter})
+        else:
             self._view = view
             self._write({"check-meter": ""})
             self._measure()
@@ -124,7 +128,8 @@ class CheckPage:
             lengths=None,
         )
         self._app.go(cleared.with_values(values), push=True)
-        self._write({"check-probe": render.probe_panel(int(text), kind, made)})
+        self._panel = render.probe_panel(int(text), kind, made)
+        self._write({"check-probe": self._panel})
 
     def _run(self) -> None:
         """A later piece: nobody waits for it any more, so its error is told from here."""

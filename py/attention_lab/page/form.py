@@ -101,6 +101,14 @@ def _unfold(element: Any) -> None:
         hidden_by = element.closest("details:not([open])")
 
 
+def show_said(said: dict[str, str]) -> None:
+    """What reading each box changed or could not decide."""
+    for place in every("[data-said-for]"):
+        html = said.get(data(place, "said-for") or "", "")
+        if place.innerHTML != html:
+            place.innerHTML = html
+
+
 def show_shapes(shapes: dict[str, str]) -> None:
     """The live shape badges of the matrix boxes."""
     for badge in every("[data-shape-of]"):

@@ -26,10 +26,7 @@ VIEWS = {
     "walkthrough": "attention_lab.render.walkthrough",
     "heatmap": "attention_lab.render.heatmap",
 }
-DEFAULT_VALUES = {
-    key: value
-    for key, value in (("scale", "sqrt_dk"), ("T", "1"), ("decimals", "4"), ("empty", ""), ("causal", ""))
-}
+DEFAULT_VALUES = {"scale": "sqrt_dk", "T": "1", "decimals": "4", "empty": "", "causal": ""}
 
 
 def render(view: View) -> dict[str, str]:
@@ -136,6 +133,11 @@ def fold_line(view: View) -> str:
     return " · ".join(parts)
 
 
+def templates(slots: dict[str, str]) -> str:
+    """Slots kept aside in the page until their lab is opened: no two labs' tables may stand in it at once."""
+    return "".join(f'<template data-for-slot="{name}">{html}</template>' for name, html in slots.items())
+
+
 def prerender() -> dict[str, str]:
     """Slots of the built page: the opening calculator, complete, and the result of every example in the menu."""
     import json
@@ -156,7 +158,7 @@ def prerender() -> dict[str, str]:
     first = State.opening("walkthrough")
     slots["walk-frames"] = walk_frames.packed(form_values(first), lesson(first))
     slots["walk-prose"] = walk_prose.prose()
-    slots |= render(view_of(State.opening("heatmap")))
+    slots["early-heat"] = templates(render(view_of(State.opening("heatmap"))))
     slots["version"] = escape(__version__)
     slots["cross-checked"] = CROSS_CHECKED
     ready = {}
