@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 import time
 
 import numpy as np
@@ -92,14 +93,16 @@ def test_agrees_with_the_general_readers(form: str, monkeypatch: pytest.MonkeyPa
 
 
 def test_a_million_numbers() -> None:
-    """1024 x 1024 full-precision numbers read back exactly, in seconds."""
-    matrix = np.random.default_rng(8).normal(size=(1024, 1024))
+    """1024 x 1024 full-precision numbers read back exactly, in seconds; a quarter of them in the page.
+
+    About 1.5 s of processor time on a desktop machine. The limit leaves room for slow and busy ones.
+    """
+    side = 512 if sys.platform == "emscripten" else 1024
+    matrix = np.random.default_rng(8).normal(size=(side, side))
     text = format_matrix(matrix)
-    begin = time.perf_counter()
+    begin = time.process_time()
     parsed = parse_matrix(text)
-    assert (
-        time.perf_counter() - begin < 30
-    )  # about 2 s alone on a desktop machine; shared machines are slower
+    assert time.process_time() - begin < 20
     np.testing.assert_array_equal(parsed.values, matrix)
 
 
