@@ -159,6 +159,7 @@ def prerender() -> dict[str, str]:
     slots["walk-frames"] = walk_frames.packed(form_values(first), lesson(first))
     slots["walk-prose"] = walk_prose.prose()
     slots["early-heat"] = templates(render(view_of(State.opening("heatmap"))))
+    slots["status"] = "Python starts …"
     slots["version"] = escape(__version__)
     slots["cross-checked"] = CROSS_CHECKED
     ready = {}
