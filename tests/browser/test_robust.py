@@ -185,15 +185,15 @@ def test_an_exception_costs_one_sentence_and_nothing_else(hooked: Any) -> None:
     note = page.locator("#notes")
     for index, (what, (where, name, before)) in enumerate(PLACES.items()):
         run_python(page, BREAK.format(where=where, name=name, before=before))
-        page.fill("#q", f"{index + 2} 0\n0 x")
-        page.fill("#q", f"{index + 2} 0\n0 1")
+        page.fill("#q", f"{2 * index + 2} 0\n0 x")
+        page.fill("#q", f"{2 * index + 2} 0\n0 1")
         expect(note, what).to_be_visible()
         text = note.inner_text()
         assert "ZeroDivisionError: on purpose" in text and "your input is kept" in text, what
-        assert page.input_value("#q") == f"{index + 2} 0\n0 1", what
+        assert page.input_value("#q") == f"{2 * index + 2} 0\n0 1", what
         run_python(page, "import attention_lab.page.app as module; module.repair()")
-        page.fill("#q", f"{index + 3} 0\n0 1")
-        shows(hooked, output_of([[index + 3.0, 0.0], [0.0, 1.0]]))
+        page.fill("#q", f"{2 * index + 3} 0\n0 1")
+        shows(hooked, output_of([[2.0 * index + 3, 0.0], [0.0, 1.0]]))
         expect(note, what).to_be_hidden()
         expect(page.locator("#results[data-stale]"), what).to_have_count(0)
     reported = [error for error in hooked.watch.errors if "on purpose" not in error]
