@@ -318,6 +318,8 @@ LATEX = {
     "decimal braces": r"\begin{bmatrix} 0{,}25 & -1{,}5 \\ 12 & -7{,}125 \end{bmatrix}",
     "decimal commas": r"\begin{bmatrix} 0,25 & -1,5 \\ 12 & -7,125 \end{bmatrix}",
     "comment": "\\begin{bmatrix} % Q\n0.25 & -1.5 \\\\ % first & second\n12 & -7.125 \\end{bmatrix}",
+    "delimiters": r"Q = \left( \begin{array}{cc} 0.25 & -1.5 \\ 12 & -7.125 \end{array} \right)_{2 \times 2}",
+    "percent": r"\begin{bmatrix} 25\% & -150\% \\ 12 & -7.125 \end{bmatrix}",
     "rows alone": "0.25 & -1.5 \\\\ 12 & -7.125",
 }
 

@@ -67,6 +67,7 @@ TABLES = {
     "R names": ("      a      b\nx  0.25 -1.500\ny 12.00 -7.125", [HEADER, INDEX]),
     "Markdown": ("| a | b |\n|---|---:|\n| 0.25 | -1.5 |\n| 12 | -7.125 |", [HEADER]),
     "Markdown without borders": ("a | b\n--- | ---\n0.25 | -1.5\n12 | -7.125", [HEADER]),
+    "Markdown short rule": ("a|b\n-|-\n0.25|-1.5\n12|-7.125", [HEADER]),
     "Markdown empty header": ("| | |\n|-|-|\n| 0.25 | -1.5 |\n| 12 | -7.125 |", None),
     "Markdown index": ("|    |     0 |      1 |\n|---:|------:|-------:|\n|  0 |  0.25 | -1.5   |\n|  1 | 12    | -7.125 |", [HEADER, INDEX]),
     "bars at the ends": ("|0.25 -1.5|\n|12 -7.125|", []),
@@ -138,6 +139,18 @@ def test_two_readings_are_both_offered(form: str) -> None:
     assert caught.value.code == "AMBIGUOUS_COMMA"
     assert {label: parsed.values.shape for label, parsed in caught.value.alternatives} == readings
     assert caught.value.line is not None
+
+
+def test_spaces_that_group_or_separate_are_both_offered() -> None:
+    """ "100 200" between tabs is one number or two; where only one reading is even, it is taken and said."""
+    with pytest.raises(PasteError, match="spaces can be read as") as caught:
+        parse_matrix("100 200\t5 300")
+    assert caught.value.code == "AMBIGUOUS_SPACE"
+    readings = {label: parsed.values.tolist() for label, parsed in caught.value.alternatives}
+    assert readings == {"thousands_separators": [[100200, 5300]], "spaces_and_tabs": [[100, 200, 5, 300]]}
+    parsed = parse_matrix("1 234 567,89\t1 000,5\n2,5\t3")
+    assert parsed.values.tolist() == [[1234567.89, 1000.5], [2.5, 3.0]]
+    assert parsed.warnings == (GROUPS, COMMA)
 
 
 UNAMBIGUOUS = {

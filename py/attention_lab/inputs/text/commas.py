@@ -32,6 +32,7 @@ _TIGHT = re.compile(r"(?<=\d),(?=\d)")
 _DECIMAL_CELL = re.compile(r"[+-]?(?:\d{1,3}(?:[._']\d{3})+|[\d_']*),\d+(?:[eE][+-]?\d+)?%?", re.ASCII)
 _DOTTED_GROUPS = re.compile(r"[+-]?\d{1,3}(?:\.\d{3}){2,}", re.ASCII)
 _THOUSANDS_CELL = re.compile(r"[+-]?[1-9]\d{0,2}(?:,\d{3})+(?:\.\d*)?(?:[eE][+-]?\d+)?%?", re.ASCII)
+_SPACED_GROUPS = re.compile(r"[+-]?\d{1,3}(?: \d{3})+(?:[.,]\d*)?", re.ASCII)
 _LEADING_ZERO = re.compile(r"(?<=\d),0\d")
 _LOOSE_COMMA = re.compile(r", | ,")
 _GAP = re.compile(r"[^\s,][ ]+[^\s,]")
@@ -76,7 +77,8 @@ def _read_lines(text: str) -> Parsed:
 def read_cells(text: str, rows: list[list[Cell]], warnings: list[str]) -> Parsed:
     """Rows that another reader cut into cells; commas inside a cell are decimal or group thousands."""
     if _hold_commas(rows):
-        return _settle(text, {DECIMAL: rows, THOUSANDS: rows}, marked=True)
+        parsed = _settle(text, {DECIMAL: rows, THOUSANDS: rows}, marked=True)
+        return replace(parsed, warnings=(*warnings, *parsed.warnings))
     return _finish(text, rows, warnings, marked=True)
 
 
@@ -93,10 +95,40 @@ def _finish(text: str, rows: list[list[Cell]], warnings: list[str], *, marked: b
 def _marked_cells(text: str, lines: list[Line], mark: str) -> Parsed:
     """Tabs, pipes or ampersands: a comma inside a cell cannot separate entries."""
     split = pipe_cells if mark == "|" else by_mark(mark)
-    rows = [split(line) for line in lines]
-    if mark in "\t|" and any(_NUMBER_GAP.search(cell.text) for row in rows for cell in row):
-        rows = [by_space((line.replace("|", " "), start)) for line, start in lines]  # spaces separate too
-    return read_cells(text, [[_without_end_comma(cell) for cell in row] for row in rows], [])
+    rows = [[_without_end_comma(cell) for cell in split(line)] for line in lines]
+    gaps = [cell for row in rows for cell in row if _NUMBER_GAP.search(cell.text)]
+    if not gaps or mark == "&":
+        return read_cells(text, rows, [])
+    # Spaces separate too, or they group thousands.
+    spaced = [by_space((line.replace("|", " "), start)) for line, start in lines]
+    spaced = [[_without_end_comma(cell) for cell in row] for row in spaced]
+    if not all(_SPACED_GROUPS.fullmatch(cell.text) for cell in gaps):
+        return read_cells(text, spaced, [])
+    grouped = [[cell._replace(text=cell.text.replace(" ", "_")) for cell in row] for row in rows]
+    return _choose_spaces(text, gaps[0], {THOUSANDS: grouped, "spaces_and_tabs": spaced})
+
+
+def _choose_spaces(text: str, first: Cell, readings: dict[str, list[list[Cell]]]) -> Parsed:
+    """ "1 234" in a cell: one number or two; the reading that works, or both."""
+    found: dict[str, Parsed] = {}
+    for label, rows in readings.items():
+        try:
+            found[label] = read_cells(text, rows, [_NOTICE[label]] if label in _NOTICE else [])
+        except PasteError:
+            continue
+    if len(found) == 1:
+        return next(iter(found.values()))
+    if not found:
+        return read_cells(text, readings["spaces_and_tabs"], [])
+    choices = " or ".join(f"{label.replace('_', ' ')} ({_shape(parsed)})" for label, parsed in found.items())
+    error = error_at(
+        text,
+        first.position,
+        "AMBIGUOUS_SPACE",
+        f"the spaces can be read as {choices}. Choose one, or remove the spaces inside numbers.",
+    )
+    error.alternatives = tuple(found.items())
+    raise error
 
 
 def _without_end_comma(cell: Cell) -> Cell:
@@ -172,7 +204,7 @@ def _with_commas(text: str, lines: list[Line]) -> Parsed:
     try:  # commas only: an ordinary CSV
         parsed = _finish(text, separated, [], marked=True)
     except PasteError as error:
-        if error.code not in ("RAGGED", "MISSING_VALUE", "NOT_A_NUMBER"):
+        if error.code not in ("RAGGED", "NOT_A_NUMBER"):
             raise
         try:
             return _settle(text, {DECIMAL: whole, THOUSANDS: whole}, marked=True)
@@ -209,7 +241,7 @@ def _loose_cells(line: Line) -> list[Cell]:
         bare = cell.text.strip(",")
         if bare:
             cells.append(Cell(bare, cell.position + cell.text.index(bare)))
-    return cells
+    return cells or [Cell("", line[1])]
 
 
 def _as_point(cell: Cell) -> Cell | None:

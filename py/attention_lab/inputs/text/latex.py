@@ -9,7 +9,7 @@ import re
 
 from attention_lab.inputs.text.cells import ELIDED_HINT, Cell
 from attention_lab.inputs.text.commas import read_cells
-from attention_lab.inputs.text.parsed import EMPTY_MESSAGE, Parsed, PasteError, error_at
+from attention_lab.inputs.text.parsed import EMPTY_MESSAGE, Parsed, PasteError, error_at, shorten
 from attention_lab.inputs.text.table import by_mark
 
 _BEGIN = re.compile(r"\\begin\{([A-Za-z*]+)\}(?:\[[^\]\n]{0,20}\])?(?:\{[^{}\n]{0,200}\})?|\\[pb]?matrix\{")
@@ -27,6 +27,12 @@ _WRAPPER = re.compile(
 )
 _ROW_END = re.compile(r"\\\\(?:\[[^\]\n&]{0,12}\])?")
 _DECIMAL_COMMA = re.compile(r"(\d)\{,\}(\d{1,40})")
+_FENCE = r"(?:[\s()\[\]$]|\\(?:left|right|[bB]igg?[lr]?)\b\.?|\\[()\[\],;:!]){0,12}"
+# An operation directly before a matrix, and directly after its \end{…} or closing brace.
+_BEFORE = re.compile(
+    rf"([-+*/\d]|\\(?:cdot|times|div)|\\[tdc]?frac\s?\{{[^{{}}]{{1,20}}\}}\s?\{{[^{{}}]{{1,20}}\}}){_FENCE}\Z"
+)
+_AFTER = re.compile(rf"(?:\\end\{{[a-zA-Z*]{{1,20}}\}}|\}}){_FENCE}([\^'*/+\d-]|\\(?:cdot|times|div|top)\b)")
 _POWER = re.compile(r"[ ]?(?:\\times|\\cdot)[ ]?10[ ]?\^[ ]?(?:\{[ ]?([+-]?\d{1,4})[ ]?\}|(\d))")
 
 
@@ -54,8 +60,23 @@ def read_latex(text: str) -> list[tuple[Parsed, int]]:
         end = _closing(text, begin, limit) if plain else text.find("\\end{", begin, limit)
         if end < 0:
             raise error_at(text, start, "UNBALANCED", "this matrix is never closed.")
+        _refuse_operations(text, start, end)
         results.append((_body(text, begin, end), start))
     return results
+
+
+def _refuse_operations(text: str, start: int, end: int) -> None:
+    """Refuse what would change the numbers: 2\\begin{bmatrix}…, \\end{bmatrix}^\\top, \\cdot 2."""
+    before = _BEFORE.search(text, max(0, start - 80), start)
+    after = _AFTER.match(text, end)
+    for match in (before, after):
+        if match:
+            raise error_at(
+                text,
+                match.start(1),
+                "NOT_A_MATRIX",
+                f"{shorten(match[1])} is a computation; paste its result.",
+            )
 
 
 def _is_matrix(match: re.Match[str]) -> bool:
@@ -85,6 +106,7 @@ def _body(text: str, begin: int, end: int) -> Parsed:
     if dots:
         raise error_at(text, begin + dots.start(), "ELIDED", f"{ELIDED_HINT}.")
     decimal_comma = "{,}" in body
+    body = body.replace("\\%", "% ")
     body = _DECIMAL_COMMA.sub(r"\1.\2  ", body).replace("\\infty", "inf   ").replace("\\cr", "\\\\ ")
     body = _POWER.sub(lambda m: f"e{m[1] or m[2]}".ljust(len(m[0])), body)
     body = _FRACTION.sub(lambda m: f"{m[1] or m[3]}/{m[2] or m[4]}".ljust(len(m[0])), body)

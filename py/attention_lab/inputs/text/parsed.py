@@ -41,8 +41,8 @@ class PasteError(LabError):
 
     line, column: 1-based place in the text, or None when the whole text is meant; the message says the
     place in words. code: EMPTY, NOT_A_MATRIX, NOT_A_NUMBER, UNBALANCED, RAGGED, ELIDED, MISSING_VALUE,
-    LITERAL_OVERFLOW, AMBIGUOUS_COMMA, SEVERAL_MATRICES, NOT_FINITE, TOO_DEEP or TOO_LARGE.
-    alternatives: for the two ambiguous codes, each possible reading as (label, Parsed).
+    LITERAL_OVERFLOW, AMBIGUOUS_COMMA, AMBIGUOUS_SPACE, SEVERAL_MATRICES, NOT_FINITE, TOO_DEEP or TOO_LARGE.
+    alternatives: for the ambiguous codes and several matrices, each possible reading as (label, Parsed).
     """
 
     def __init__(

@@ -14,7 +14,7 @@ Line = tuple[str, int]  # a line's text and the position of its first character
 Splitter = Callable[[Line], list[Cell]]
 
 _RULE_CHARACTERS = set(" \t|+=:.-")
-_RULE_MARKS = ("--", "|-|", "==", "+-", "-+", ":-", "-:")
+_RULE_MARKS = ("--", "|-|", "-|-", "==", "+-", "-+", ":-", "-:")
 _LABEL = re.compile(r"[ \t]*[A-Za-z_][\w.]{0,40}[ \t]{0,8}(?::=|<-|=|:)(?=[ \t]*[-+.\d])")
 _WORD_AFTER = re.compile(r"[,\t] ?[A-Za-z]")  # "Unnamed: 0,a,b" is a header, not a label
 _NOT_SPACE = re.compile(r"\S+")
