@@ -233,9 +233,9 @@ class App:
     def _on_hash(self, event: Any) -> None:
         # The event's own address: a link of an older edit may have been written since, and must not win.
         fragment = "#" + str(event.newURL or window.location.href).partition("#")[2]
+        for dialog in every("dialog[open]"):
+            dialog.close()  # it speaks of the state that is left
         if fragment.removeprefix("#") != self.state.to_fragment(PACK_ABOVE) and fragment != "#main":
-            for dialog in every("dialog[open]"):
-                dialog.close()  # it spoke of the state that is left
             self.go(State.from_fragment(fragment), push=False)
 
     def _on_key(self, event: Any) -> None:
