@@ -130,7 +130,7 @@ class Lab:
     def table(self, stage: str) -> list[list[float]]:
         """The values of one stage's table, exactly as the page holds them."""
         rows: dict[int, list[float]] = {}
-        for cell in self.page.locator(f'table[data-stage="{stage}"] td[data-value]').all():
+        for cell in self.page.locator(f'table[data-stage="{stage}"] td[data-j]').all():
             rows.setdefault(int(cell.get_attribute("data-i") or 0), []).append(
                 float(cell.get_attribute("data-value") or "nan")
             )

@@ -515,6 +515,7 @@ class TestLook:
                         // exp and the like may differ in the last bit between machines
                         for (const x of e.querySelectorAll('[data-value]'))
                             x.dataset.value = Number(x.dataset.value.replace('inf', 'Infinity')).toPrecision(10);
+                        for (const x of e.querySelectorAll('[data-sum]')) x.dataset.sum = Number(x.dataset.sum).toPrecision(10);
                         return e; };
                     const old = document.querySelector(`[data-slot="${name}"]`).cloneNode(true);
                     const fresh = old.cloneNode(false); fresh.innerHTML = html;

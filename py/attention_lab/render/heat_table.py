@@ -73,7 +73,7 @@ def _template(n: int, m: int, visible: bytes, buttons: bool, stage: str) -> str:
             else "%s"
         )
         lines.append(
-            f'<tr><th scope="row">{name}</th>{cells}<td class="n extra" data-value="%s">%s</td></tr>'
+            f'<tr><th scope="row">{name}</th>{cells}<td class="n extra" data-sum="%s">%s</td></tr>'
         )
     first = lines[0].replace('tabindex="-1"', 'tabindex="0"', 1) if lines else ""
     return (
