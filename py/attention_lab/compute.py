@@ -85,6 +85,14 @@ def problem_of(state: State) -> Problem:
 
 
 def _sources(state: State) -> tuple[dict[str, Array], tuple[str, ...] | None]:
+    if state.text is not None and state.q is None and state.model is not None:
+        from attention_lab.model.encoder import pass_of
+
+        sentence = pass_of(state.text)
+        q, k, v = (
+            each + 0.0 for each in sentence.head(state.layer, state.modelhead)
+        )  # the pass keeps its own
+        return {"q": q, "k": k, "v": v}, sentence.pieces
     if state.text is not None and state.q is None:
         from attention_lab.inputs.sentence import DEFAULT_DIMENSION, read_sentence
 
@@ -185,6 +193,7 @@ LOOKS = {
     "sheet",
     "batch",
     "head",
+    "entry",
 }
 """Keys that change what is shown of a result, never the result."""
 

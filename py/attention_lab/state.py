@@ -204,6 +204,11 @@ SPECS: dict[str, Spec] = {
     "k": Spec(_text, compact_matrix, "rows by ';', entries by ','"),
     "v": Spec(_text, compact_matrix, "rows by ';', entries by ','"),
     "text": Spec(_text, str, "a sentence"),
+    "model": Spec(_choice("minilm"), str, "minilm"),
+    "layer": Spec(_integer(0, 5), str, "a layer of the model, 0 to 5"),
+    "modelhead": Spec(_integer(0, 11), str, "a head of the model, 0 to 11"),
+    "special": Spec(_choice("hide"), str, "hide"),
+    "entry": Spec(_integer(0, 31), str, "an entry of the query vector, 0 to 31"),
     "d": Spec(_integer(1, 4096), str, "a whole number of dimensions"),
     "seed": Spec(_integer(0, 999_999_999), str, "a whole number from 0"),
     "scale": Spec(_scale, _write_any, "sqrt_dk, none or a number"),
@@ -260,6 +265,11 @@ class State:
     k: str | None = None
     v: str | None = None
     text: str | None = None
+    model: str | None = None
+    layer: int = 0
+    modelhead: int = 0
+    special: str | None = None
+    entry: int | None = None
     d: int | None = None
     seed: int = 0
     scale: str | float = "sqrt_dk"
@@ -364,12 +374,15 @@ class State:
         """The other setting that `compare=` describes, or None.
 
         With Q, K, V, a sentence or an example of its own it stands alone, every absent option neutral; without,
-        it is this state with the named keys changed: `compare=T%3D0.5` is this state at temperature 0.5.
+        it is this state with the named keys changed: `compare=T%3D0.5` is this state at temperature 0.5. Beside a real
+        head a sentence alone does not stand alone: `compare=text%3D…` is the same head on that sentence.
         """
         if not self.compare:
             return None
         pairs = [pair for pair in _split(self.compare) if pair[0] not in ("compare", "lab")]
-        alone = any(key in SOURCE_KEYS for key, _ in pairs)
+        given = {key for key, _ in pairs}
+        same_head = self.model is not None and given.intersection(SOURCE_KEYS) == {"text"} and "model" not in given
+        alone = bool(given.intersection(SOURCE_KEYS)) and not same_head
         base = State(lab=self.lab, decimals=self.decimals, row=self.row) if alone else self
         return replace(base.with_values(pairs), compare=None)
 

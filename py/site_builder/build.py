@@ -12,7 +12,7 @@ import sys
 import time
 from pathlib import Path
 
-from . import dist, policy, single
+from . import dist, model, policy, single
 from .archive import package_files
 from .console import BuildError, megabytes, say
 from .notices import notices_page, notices_popover
@@ -22,18 +22,18 @@ from .prerender import numpy_requirement, prerender
 from .runtime import gather
 
 
-def build(root: Path = ROOT, target: Path | None = None) -> Path:
-    """Make `dist/` of the checkout `root` and return its path."""
+def build(root: Path = ROOT, target: Path | None = None, with_model: bool = False) -> Path:
+    """Make `dist/` of the checkout `root`, with or without the trained model, and return its path."""
     target = target or root / "dist"
     stamp = (
         cache_dir() / "builds" / (hashlib.sha256(str(target.resolve()).encode()).hexdigest()[:16] + ".json")
     )
-    inputs = digest_of(input_files(root), [sys.version, numpy_requirement()])
+    inputs = digest_of(input_files(root), [sys.version, numpy_requirement(), f"model {with_model}"])
     if is_current(stamp, inputs, target):
         say(f"{shown(target)} is up to date.")
         return target
     started = time.monotonic()
-    files = make(root)
+    files = make(root, with_model)
     write(files, target)
     stamp.parent.mkdir(parents=True, exist_ok=True)
     stamp.write_text(json.dumps({"inputs": inputs, "outputs": digest_of(files)}))
@@ -45,7 +45,7 @@ def build(root: Path = ROOT, target: Path | None = None) -> Path:
     return target
 
 
-def make(root: Path) -> dict[str, bytes]:
+def make(root: Path, with_model: bool = False) -> dict[str, bytes]:
     """Everything that dist/ holds, as {path: content}."""
     source_path = root / "index.html"
     if not source_path.is_file():
@@ -55,11 +55,24 @@ def make(root: Path) -> dict[str, bytes]:
     runtime = gather(root / "py" / "attention_lab", static)
     rendered = prerender(root / "py")
     notices = (static / NOTICES).read_text(encoding="utf-8")
-    served = fill(source, {**rendered.slots, "boot": dist.boot(runtime), policy.SLOT: policy.meta()})
+    learned = model.files(root / "py", runtime.pyscript_licence) if with_model else {}
+    served = fill(
+        source,
+        {
+            **rendered.slots,
+            "boot": dist.boot(runtime),
+            policy.SLOT: policy.meta(),
+            model.SLOT: model.facts(learned),
+        },
+    )
     files = dist.site_files(served, static, main.encode(), rendered.stylesheet, runtime)
     files[NOTICES] = notices_page(notices, runtime).encode()
     files["service-worker.js"] = dist.service_worker(static, files)
-    inside = fill(source, {**rendered.slots, "boot": "", policy.SLOT: single.POLICY_PLACE})
+    files |= learned  # after the service worker's list: 15 MB are fetched only when a reader asks for them
+    no_model = model.facts({}, single=True)
+    inside = fill(
+        source, {**rendered.slots, "boot": "", policy.SLOT: single.POLICY_PLACE, model.SLOT: no_model}
+    )
     popover = notices_popover(notices, runtime)
     files[SINGLE_FILE] = single.single_file(inside, popover, static, main, rendered.stylesheet, runtime)
     return files

@@ -18,6 +18,7 @@ import xml.etree.ElementTree as ElementTree
 from dataclasses import dataclass
 from pathlib import Path
 
+from . import model
 from .browser import find_chromium
 from .build import build
 from .console import BuildError, say
@@ -82,7 +83,7 @@ class Result:
 def test(arguments: list[str], suites: list[str] | None = None, root: Path = ROOT) -> int:
     """Run the suites asked for, all of them by default. 0 if every one passed and something was tested."""
     plan = plan_suites(arguments, suites or list(SUITES), root)
-    site = build(root)
+    site = build(root, with_model=model.is_required() or model.is_cached(root / "py"))
     python = make_venv_for_tests(root)
     results = []
     for suite, pytest_arguments in plan.items():

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from attention_lab.page.answers import AnswersPage
     from attention_lab.page.check import CheckPage
     from attention_lab.page.heatmap import HeatmapPage
+    from attention_lab.page.model import ModelPage
     from attention_lab.page.player import Player
     from attention_lab.page.share import SharePage
 
@@ -86,6 +87,7 @@ class App:
         self.check: CheckPage | None = None
         self.sharing: SharePage | None = None
         self.answers: AnswersPage | None = None
+        self.model: ModelPage | None = None
         self.next_edit = Once(self._apply_edit)
         self.next_point = Once(self._show_cell)
         self.save = Once(self._save_link, delay=200)
@@ -149,7 +151,7 @@ class App:
             drop = {"framework": ""}  # no longer that framework's convention
         if edited in form.MATRICES:
             drop = {"example": ""}
-        elif edited == "text" or self.state.text is not None:
+        elif edited in ("text", "model") or self.state.text is not None:
             drop |= {"example": ""}
         keep_source = self.state.example is not None and edited not in form.MATRICES
         pairs = {key: value for key, value in values.items() if not (keep_source and key in form.MATRICES)}
@@ -157,11 +159,13 @@ class App:
         if edited in form.MATRICES:
             base = replace(base, text=None)
             pairs.pop("text", None)
-        elif edited == "text" or (base.text is not None and base.q is None):
+        elif edited in ("text", "model") or (base.text is not None and base.q is None):
             base = replace(base, q=None, k=None, v=None)
             pairs = {key: value for key, value in pairs.items() if key not in form.MATRICES}
         else:
             pairs.pop("text", None)
+        if edited == "model" and values.get("model"):
+            drop |= {"causal": "", "positions": "", "row": "", "compare": ""}  # an encoder: both ways, positions of its own
         if not values.get("observed"):
             pairs["observed"] = ""
         return base.with_values({**pairs, **drop})
@@ -295,7 +299,7 @@ class App:
         self.state = state
         if push:
             self._save_link(push=True)
-        self.show(write_form=not from_form or self.edited in ("example", "framework"))
+        self.show(write_form=not from_form or self.edited in ("example", "framework", "model"))
         if not push:
             self.save()
 
@@ -316,6 +320,8 @@ class App:
         strange = mark(self.state)
         if strange:
             errors["link"] = strange
+        if self.state.model is not None or self.model is not None:
+            self._want_model()
         try:
             if write_form:
                 form.write(self.state)
@@ -362,6 +368,14 @@ class App:
             back = one(focus)
             if back:
                 back.focus()
+
+    def _want_model(self) -> None:
+        """Bring in what fetches the model, and tell it that a state needs it."""
+        if self.model is None:
+            from attention_lab.page.model import ModelPage
+
+            self.model = ModelPage(self)
+        self.model.wanted(asked=self.edited == "model")
 
     def _clear_others(self) -> None:
         """Empty the panels of the other labs, so that a stage's table stands in the page once."""

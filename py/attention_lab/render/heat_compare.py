@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attention_lab.core import LabError
+from attention_lab.render.heat_labels import key_labels, query_labels
 from attention_lab.render.heat_row import fixed
 from attention_lab.render.heat_table import heat_table, short_label, shortest
 from attention_lab.render.html import escape, number, shade
@@ -22,8 +23,13 @@ from attention_lab.state import State
 Array = NDArray[np.floating[Any]]
 
 
+def without_special(state: State) -> str:
+    """The class under which the style sheet leaves the first and last piece out of a table, or ""."""
+    return " no-special" if state.special and state.model is not None else ""
+
+
 def setting_words(state: State) -> str:
-    """`T = 0.5 · causal · no positions · d = 32`, escaped."""
+    """`T = 0.5 · causal · no positions · d = 32`, escaped; of a real head its layer and head instead of d."""
     parts = [
         f"T = {state.T:g}",
         "no mask"
@@ -31,13 +37,16 @@ def setting_words(state: State) -> str:
         else "causal"
         if state.causal == "top-left"
         else f"causal {state.causal}",
-        "sinusoidal positions" if state.positions else "no positions",
     ]
+    if state.model is not None:
+        parts.insert(0, f"MiniLM layer {state.layer}, head {state.modelhead}")
+    else:
+        parts.append("sinusoidal positions" if state.positions else "no positions")
     if state.scale != "sqrt_dk":
         parts.append("not scaled" if state.scale == "none" else f"scale {state.scale}")
-    if state.d is not None:
+    if state.d is not None and state.model is None:
         parts.append(f"d = {state.d}")
-    if state.seed:
+    if state.seed and state.model is None:
         parts.append(f"seed {state.seed}")
     return escape(" · ".join(parts))
 
@@ -59,12 +68,14 @@ def chooser(state: State) -> str:
 
     cooler = "T=1" if state.T == 0.5 else "T=0.5"
     placed, causal, scaled = bool(state.positions), state.causal is not None, state.scale != "none"
-    choices = (
+    choices: tuple[tuple[str, str], ...] = (
         (cooler, cooler.replace("=", " = ")),
         ("positions=", "without positions") if placed else ("positions=sinusoidal", "with positions"),
         ("causal=", "not causal") if causal else ("causal=top-left", "causal"),
         ("scale=none", "not scaled") if scaled else ("scale=sqrt_dk", "scaled by √d"),
     )
+    if state.model is not None:  # a trained encoder has positions of its own
+        choices = tuple(choice for choice in choices if not choice[0].startswith("positions"))
     buttons = "".join(
         f'<button type="button" data-set="compare={quote(value)}" '
         f'aria-pressed="{"true" if state.compare == value else "false"}">{text}</button> '
@@ -86,20 +97,28 @@ def second_picture(
         same = f"Both settings are the same now: {setting_words(second)}."
         return slots | {"heatmap-second": f'<p class="hint">{same}</p>'}
     try:
-        then = second_view(view).slice_trace
+        other = second_view(view)
     except LabError as error:
         words = f"The second setting cannot be computed: {escape(str(error))}"
         return slots | {"heatmap-second": f'<p class="error">{words}</p>'}
-    if view.slice_trace.weights.shape != then.weights.shape:
-        words = "The two settings have different shapes and cannot be compared."
-        return slots | {"heatmap-second": f'<p class="error">{words}</p>'}
+    then = other.slice_trace
     caption = f"Second setting: {setting_words(second)}"
+    note = ""
+    if second.text != view.state.text or (second.model is None) != (view.state.model is None):
+        rows, labels = query_labels(other), key_labels(other)  # other tokens: each picture has its own names
+        caption += (
+            f" · “{escape(second.text[:80])}”" if second.text and second.text != view.state.text else ""
+        )
+    if view.slice_trace.weights.shape != then.weights.shape:
+        note = '<p class="hint">The two have different tokens, so their rows are not subtracted.</p>'
     if max(then.weights.shape) > most_table:
         return slots | {
-            "heatmap-second": f'<p class="caption">{caption}</p><div class="canvas-slot" data-canvas="second"></div>'
+            "heatmap-second": f'<p class="caption">{caption}</p><div class="canvas-slot" data-canvas="second"></div>{note}'
         }
     table = heat_table(then.weights, then.mask, rows, labels, caption=caption, stage='data-second="weights"')
-    return slots | {"heatmap-second": f'<div class="scroll heat-scroll">{table}</div>'}
+    return slots | {
+        "heatmap-second": f'<div class="scroll heat-scroll{without_special(second)}">{table}</div>{note}'
+    }
 
 
 def difference(view: View, rows: tuple[str, ...], labels: tuple[str, ...], i: int) -> str:

@@ -14,7 +14,7 @@ from attention_lab.explain.likeness import PAIRS, compare_words, conclusion, sen
 from attention_lab.explain.row import row
 from attention_lab.inputs.sentence import read_tokens
 from attention_lab.inputs.spelling import spelling_of
-from attention_lab.render.heat_compare import difference, second_picture, setting_words
+from attention_lab.render.heat_compare import difference, second_picture, setting_words, without_special
 from attention_lab.render.heat_labels import key_labels, query_labels
 from attention_lab.render.heat_row import row_section
 from attention_lab.render.heat_sentence import chips, strip
@@ -50,11 +50,29 @@ def render(view: View) -> dict[str, str]:
     words = view.slice.key_labels or columns
     square = len(rows) == len(columns)
     slots = drawn | {
-        "heatmap-chips": chips(words, chosen) if view.state.text is not None else "",
+        "heatmap-chips": _chips(view, words, chosen),
         "heatmap-strip": strip(words, trace.weights[chosen], ~trace.mask[chosen], chosen) if square else "",
     }
     slots |= second_picture(view, rows, columns, MOST_TABLE)
+    if view.state.model is None:
+        slots |= {"heatmap-heads": "", "heatmap-origin": "", "heatmap-head": ""}
+    else:
+        from attention_lab.render.heat_model import choices
+        from attention_lab.render.heat_origin import origin
+
+        slots["heatmap-head"] = choices(view.state)
+        slots["heatmap-origin"] = origin(view, chosen)
     return slots if is_large(view) else slots | render_row(view)
+
+
+def _chips(view: View, words: tuple[str, ...], chosen: int) -> str:
+    if view.state.text is None:
+        return ""
+    if view.state.model is None:
+        return chips(words, chosen)
+    from attention_lab.render import heat_model
+
+    return heat_model.chips(words, chosen)
 
 
 def is_large(view: View) -> bool:
@@ -88,11 +106,14 @@ def selected_row(view: View) -> int:
 def status(view: View) -> str:
     """`11 tokens · d = 32 · √d = 5.657`, the formula, and how to read the picture."""
     trace = view.slice_trace
-    d = trace.q.shape[-1]
-    left_out = read_tokens(view.state.text).controls if view.state.text is not None else 0
+    d, state = trace.q.shape[-1], view.state
+    left_out = read_tokens(state.text).controls if state.text is not None and state.model is None else 0
+    source, unit = "", "token"
+    if state.model is not None:
+        source, unit = f"MiniLM layer {state.layer}, head {state.modelhead} · ", "piece"
     note = f" · {plural(left_out, 'control character')} left out" if left_out else ""
     return (
-        f'<p class="heat-status">{plural(trace.scores.shape[-1], "token")} · d = {d} · √d = {math.sqrt(d):.3f}{note}</p>'
+        f'<p class="heat-status">{source}{plural(trace.scores.shape[-1], unit)} · d = {d} · √d = {math.sqrt(d):.3f}{note}</p>'
         f'<p class="heat-formula">{formula(view)}</p>'
         '<p class="hint">Read it like a book: each row is one word looking, each column a word it looks at, and each row of '
         "weights adds up to 1. Choose a row’s header to open its arithmetic.</p>"
@@ -118,7 +139,7 @@ def picture(view: View, rows: tuple[str, ...], columns: tuple[str, ...]) -> str:
             f'<p class="caption">{caption}</p><div class="canvas-slot" data-canvas="weights"></div>{legend()}'
         )
     table = heat_table(trace.weights, trace.mask, rows, columns, caption=caption)
-    return f'<div class="scroll heat-scroll">{table}</div>{legend()}'
+    return f'<div class="scroll heat-scroll{without_special(view.state)}">{table}</div>{legend()}'
 
 
 def inverse_root(trace: Trace) -> str:
@@ -139,6 +160,11 @@ def temperature_words(trace: Trace) -> str:
 
 def real_and_standing_in(view: View) -> str:
     """What of this is a transformer's own arithmetic and what only takes the place of trained parts, with live scores."""
+    if view.state.model is not None:
+        from attention_lab.model.encoder import pass_of
+        from attention_lab.render.heat_model import real
+
+        return real(view, pass_of(view.state.text or "").encoder)
     d, seed = view.state.d or view.slice_trace.q.shape[-1], view.state.seed
     spelled, meant = (compare_words(first, second, d, seed) for first, second in PAIRS)
     raised = (

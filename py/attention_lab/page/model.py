@@ -1,0 +1,289 @@
+"""Fetches the model when a reader asks: part by part, checked, kept in the browser's cache, cancelled or taken up again.
+
+A part that is damaged is fetched anew; nothing is computed from it. Draws its own box, and asks the app for the rest.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Any
+
+from pyodide.ffi import to_js
+
+from attention_lab.core import LabError
+from attention_lab.model.encoder import Current, Encoder, Pass
+from attention_lab.model.pack import Manifest, PackError, Part, check, read_manifest
+from attention_lab.page.dom import Failures, JsException, by_id, data, document, on, one, window
+from attention_lab.render.heat_model import WHY_NOT, box, heads
+
+if TYPE_CHECKING:
+    from attention_lab.page.app import App
+
+CACHE = "attention-lab-model"
+
+
+class Cancelled(Exception):
+    """The reader pressed Cancel."""
+
+
+class ModelPage:
+    """One for the life of the page. `wanted` runs whenever a state asks for the model."""
+
+    def __init__(self, app: App) -> None:
+        self.app = app
+        meta = one('meta[name="model"]')
+        self.url = data(meta, "url") if meta else None
+        self.total = int(data(meta, "size") or 0) if meta else 0
+        why = (data(meta, "why") if meta else None) or "absent"
+        self.message = "" if self.url else WHY_NOT[why]
+        self.phase = "checking" if self.url else "absent"
+        self.done = 0
+        self.begun = False
+        self.turn = 0
+        self.abort: Any = None
+        self.facts: Manifest | None = None
+        self.taken: set[str] = set()
+        self.tasks: set[asyncio.Future[None]] = set()
+        on(document, "click", self._on_click)
+
+    def wanted(self, asked: bool) -> None:
+        """The state on show needs the model; `asked` if the reader has just chosen it."""
+        if self.url and not self.begun:
+            self.begun = True
+            self._spawn(self._begin(asked))
+        elif asked and self.phase in ("offer", "failed"):
+            self._load()
+        self.draw()
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.ensure_future(work)
+        self.tasks.add(task)  # the event loop itself holds no reference
+        task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Future[None]) -> None:
+        self.tasks.discard(task)
+        error = task.exception()
+        if isinstance(error, Exception):
+            Failures.tell(error)
+
+    def draw(self) -> None:
+        place = by_id("model-box")
+        needed = self.app.state.model is not None and self.phase != "ready"
+        place.hidden = not needed
+        if needed:
+            html = box(self.phase, self.done, self.total, self.message)
+            bar = place.querySelector("progress")
+            if self.phase == "loading" and bar:  # the button under the reader's finger must stay the same one
+                bar.value = self.done
+                bar.previousSibling.data = (
+                    f"Fetching the real head: {self.done / 1e6:.1f} of {self.total / 1e6:.1f} MB "
+                )
+            else:
+                place.innerHTML = html
+        document.documentElement.dataset.model = self.phase
+
+    def _on_click(self, event: Any) -> None:
+        button = event.target.closest("[data-model]") if getattr(event.target, "closest", None) else None
+        what = data(button, "model") if button and str(button.tagName) == "BUTTON" else None
+        if what == "load":
+            self._load()
+        elif what == "cancel" and self.abort:
+            self.abort.abort()
+
+    # fetching
+
+    async def _begin(self, asked: bool) -> None:
+        """What is in the cache is used at once; the rest only when it is asked for."""
+        cached = await self._all_cached()
+        if asked or cached:
+            self._load()
+        else:
+            self.phase = "offer"
+            self.draw()
+
+    def _load(self) -> None:
+        if self.phase != "loading":
+            self.phase, self.message = "loading", ""
+            self.draw()
+            self._spawn(self._run())
+
+    async def _run(self) -> None:
+        self.abort = window.AbortController.new()
+        try:
+            facts = self.facts = self.facts or read_manifest(await self._manifest())
+            if Current.encoder is None or Current.encoder.facts.identity != facts.identity:
+                Current.encoder = Encoder(facts)
+                self.taken, self.done = set(), 0
+            self.total = facts.size
+            for part in facts.parts:
+                if part.file not in self.taken:
+                    await self._take(Current.encoder, part)
+            self.phase = "ready"
+        except Cancelled:
+            self.phase, self.message = "offer", "Cancelled."
+        except LabError as error:
+            self.phase, self.message = "failed", str(error)
+        except (JsException, OSError) as error:
+            reason = (
+                "the network gave no answer" if "fetch" in str(error).lower() else str(error).split("\n")[0]
+            )
+            self.phase, self.message = (
+                "failed",
+                f"The real head could not be fetched: {reason}. The spelling vectors still work.",
+            )
+        self.draw()
+
+    async def _take(self, encoder: Encoder, part: Part) -> None:
+        """One part into the encoder, from the cache or the network; damaged bytes are fetched once more."""
+        before, start = encoder.ready, self.done
+        content = await self._kept(part)
+        for again in (False, True):
+            if content is None:
+                self.done = start
+                content = await self._fetch(part, again)
+                try:
+                    check(part, content)
+                except PackError:
+                    if again:
+                        raise
+                    content = None
+                    continue
+                await self._keep(part, content)
+            break
+        assert content is not None
+        encoder.add(part, content)
+        self.taken.add(part.file)
+        self.done = start + part.size
+        self.draw()
+        if encoder.ready > before and self.app.state.model is not None:
+            if before <= self.app.state.layer < encoder.ready:
+                self.app.show(write_form=False)
+            else:
+                self.show_heads()
+        await asyncio.sleep(0)
+
+    async def _manifest(self) -> str:
+        cache = await self._cache()
+        try:
+            answer = await window.fetch(
+                self.url, to_js({"cache": "no-cache"}, dict_converter=window.Object.fromEntries)
+            )
+            if not answer.ok:
+                raise PackError(
+                    f"The real head could not be fetched: the server answered {answer.status} for {self.url}."
+                )
+            text = str(await answer.text())
+        except JsException:
+            kept = await cache.match(self.url) if cache else None
+            if not kept:
+                raise
+            return str(await kept.text())
+        if cache:
+            await self._put(cache, str(self.url), text)
+        return text
+
+    async def _fetch(self, part: Part, again: bool) -> bytes:
+        options = {"signal": self.abort.signal, "cache": "reload" if again else "default"}
+        try:
+            answer = await window.fetch(
+                self._address(part), to_js(options, dict_converter=window.Object.fromEntries)
+            )
+            if not answer.ok:
+                raise PackError(
+                    f"The real head could not be fetched: the server answered {answer.status} for {part.file}."
+                )
+            reader, start = answer.body.getReader(), self.done
+            pieces: list[bytes] = []
+            while True:
+                step = await reader.read()
+                if step.done:
+                    return b"".join(pieces)
+                pieces.append(step.value.to_bytes())
+                self.done = start + sum(map(len, pieces))
+                if self.done - start > 2 * part.size:
+                    raise PackError(f"{part.file} is longer than the {part.size:,} bytes that were expected.")
+                self.draw()
+        except JsException as error:
+            self.done = min(self.done, self.total)
+            if self.abort.signal.aborted:
+                raise Cancelled from None
+            raise error
+
+    # the browser's cache; where there is none (some frames), the model lasts as long as the page
+
+    def _address(self, part: Part) -> str:
+        return str(self.url).rpartition("/")[0] + "/" + part.file
+
+    async def _cache(self) -> Any:
+        try:
+            return await window.caches.open(CACHE)
+        except (JsException, AttributeError):
+            return None
+
+    async def _all_cached(self) -> bool:
+        cache = await self._cache()
+        try:
+            kept = await cache.match(self.url) if cache else None
+            if not kept:
+                return False
+            facts = read_manifest(str(await kept.text()))
+            for part in facts.parts:
+                if not await cache.match(self._address(part)):
+                    return False
+        except (JsException, LabError):
+            return False
+        return True
+
+    async def _kept(self, part: Part) -> bytes | None:
+        """The part as the cache has it, if it is whole; a damaged one is thrown away."""
+        cache = await self._cache()
+        if not cache:
+            return None
+        try:
+            kept = await cache.match(self._address(part))
+            if not kept:
+                return None
+            content: bytes = (await kept.arrayBuffer()).to_bytes()
+            check(part, content)
+        except JsException:
+            return None
+        except PackError:
+            await cache.delete(self._address(part))
+            return None
+        return content
+
+    async def _keep(self, part: Part, content: bytes) -> None:
+        cache = await self._cache()
+        if cache:
+            await self._put(cache, self._address(part), to_js(content))
+
+    async def _put(self, cache: Any, address: str, body: Any) -> None:
+        try:
+            await cache.put(address, window.Response.new(body))
+        except JsException:
+            return  # the disk is full or closed to us: the page goes on without
+
+    # what the heatmap shows beside the one head
+
+    def show_heads(self) -> None:
+        """Draw the table of all heads, computing one layer at a time between frames."""
+        self.turn += 1
+        self._spawn(self._draw_heads(self.turn))
+
+    async def _draw_heads(self, turn: int) -> None:
+        encoder, state = Current.encoder, self.app.state
+        if encoder is None or state.lab != "heatmap" or state.model is None or not encoder.ready:
+            return
+        try:
+            sentence: Pass = encoder.pass_of(state.text or "")
+            for layer in range(encoder.ready):
+                if len(sentence.done) <= layer:
+                    await asyncio.sleep(0.01)
+                    if turn != self.turn:
+                        return
+                    sentence.layer(layer)
+        except LabError:
+            return  # the sentence has an error of its own, which stands beside it
+        if turn == self.turn:
+            self.app._write({"heatmap-heads": heads(sentence, self.app.state)})
