@@ -59,6 +59,20 @@ def site(dist: Path) -> Iterator[str]:
         yield server.address
 
 
+FIGURES: list[str] = []
+
+
+@pytest.fixture(scope="session")
+def figures() -> list[str]:
+    """Lines that a test wants said at the end of the run: what was counted."""
+    return FIGURES
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    for line in FIGURES:
+        terminalreporter.write_line(line)
+
+
 class Watch:
     """What a page did that it should not: console errors, exceptions, requests to anywhere but its own place."""
 

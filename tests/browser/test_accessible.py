@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 MISTAKEN = "0.2447,0.0900,0.6652;0.2447,0.6652,0.0900"
 VIEWS = {
@@ -26,6 +26,10 @@ VIEWS = {
     "check": "lab=check",
     "check, a mistake": f"lab=check&example=cross&observed={MISTAKEN}",
     "embedded": "example=identity&embed=1",
+    "embedded walkthrough": "lab=walkthrough&embed=1",
+    "answers to fill in": "example=cross&blank=weights,output",
+    "worksheet": "sheet=seed%3D3",
+    "heatmap, drawn": "lab=heatmap&row=3&text=" + "%20".join(f"w{i}" for i in range(80)),
 }
 LOOKS = ("light", "dark", "forced-colors", "phone")
 OPTIONS = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
@@ -50,13 +54,73 @@ def settle(lab, fragment: str) -> None:
     )
 
 
+def axe(page: Page, figures: list[str], what: str) -> None:
+    """Nothing is found; how much was looked at goes into the figures."""
+    answer = Axe().run(page, options=OPTIONS).response
+    found = [(item["id"], [node["target"] for node in item["nodes"]][:4]) for item in answer["violations"]]
+    figures.append(f"axe: {len(found)} findings by {len(answer['passes'])} rules: {what}")
+    assert found == []
+
+
 @pytest.mark.parametrize("view", sorted(VIEWS))
 @pytest.mark.parametrize("name", LOOKS)
-def test_axe_finds_nothing(lab, view: str, name: str) -> None:
+def test_axe_finds_nothing(lab, view: str, name: str, figures: list[str]) -> None:
     look(lab, name)
     settle(lab, VIEWS[view])
-    found = Axe().run(lab.page, options=OPTIONS).response["violations"]
-    assert [(item["id"], [node["target"] for node in item["nodes"]][:4]) for item in found] == []
+    axe(lab.page, figures, f"{view}, {name}")
+
+
+@pytest.mark.parametrize("name", ["light", "dark"])
+def test_axe_finds_nothing_in_the_dialogs(lab, name: str, figures: list[str]) -> None:
+    look(lab, name)
+    page = lab.page
+    lab.open("example=cross")
+    page.click("#share")
+    tabs = page.locator("[data-share-tab]")
+    for index in range(tabs.count()):
+        tabs.nth(index).click()
+        axe(page, figures, f"share dialog, {tabs.nth(index).inner_text()}, {name}")
+    page.keyboard.press("Escape")
+    page.click("#report")
+    axe(page, figures, f"report dialog, {name}")
+
+
+@pytest.mark.parametrize("name", ["light", "dark"])
+def test_axe_finds_nothing_in_the_notices(fresh_page, site: str, name: str, figures: list[str]) -> None:
+    other = fresh_page(site + "NOTICES.html")
+    look(other, name)
+    other.page.goto(other.address)
+    axe(other.page, figures, f"notices, {name}")
+
+
+LIVE = """() => [...document.querySelectorAll('[aria-live]:not([aria-live=off]), [role=status], [role=alert], [role=log], output')]
+    .filter((e) => e.checkVisibility()).map((e) => e.id || e.outerHTML.slice(0, 80))"""
+
+
+@pytest.mark.parametrize("view", sorted(VIEWS))
+def test_there_is_one_polite_live_region(lab, view: str) -> None:
+    settle(lab, VIEWS[view])
+    if view == "worksheet":  # alone on the screen, and it never changes by itself
+        assert lab.page.evaluate(LIVE) == []
+        return
+    assert lab.page.evaluate(LIVE) == ["announce"]
+    assert lab.page.get_attribute("#announce", "aria-live") == "polite"
+
+
+def test_the_live_region_says_what_changed(lab) -> None:
+    """A step, an error, a verdict, a copied text: each in a sentence."""
+    page = lab.page
+    said = page.locator("#announce")
+    lab.open("lab=walkthrough")
+    page.click('[data-walk="next"]')
+    expect(said).to_have_text(page.inner_text(".walk-sentence"))
+    lab.open("example=cross")
+    page.fill("#q", "1 x")
+    expect(said).to_have_text(page.inner_text('[data-error-for="q"]'))
+    lab.open(VIEWS["check, a mistake"])
+    expect(page.locator("[data-verdict]")).to_have_count(1)
+    assert len(said.inner_text()) > 20
+    assert said.inner_text() in page.inner_text("[data-verdict]")
 
 
 @pytest.mark.parametrize("view", ["calculator, every stage", "walkthrough", "heatmap", "check, a mistake"])

@@ -15,7 +15,9 @@ def test_the_browser_accepts_the_manifest(lab) -> None:
     icon = lab.page.request.get(lab.address + manifest["icons"][0]["src"])
     assert icon.ok and icon.headers["content-type"].startswith("image/svg+xml")
     # A test's profile is a private window, and its service workers are off: only these two may stand in the way.
-    errors = {item["errorId"] for item in devtools.send("Page.getInstallabilityErrors")["installabilityErrors"]}
+    errors = {
+        item["errorId"] for item in devtools.send("Page.getInstallabilityErrors")["installabilityErrors"]
+    }
     assert errors <= {"in-incognito", "not-offline-capable"}
     devtools.detach()
 

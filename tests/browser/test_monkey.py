@@ -63,7 +63,19 @@ TEXTS = [
     "\n".join(" ".join(str((i * j) % 7 - 3) for j in range(8)) for i in range(24)),
     "a b " * 30,
 ]
-KEYS = ["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "Home", "End", "Enter", "Space", "Tab", "Shift+Tab", "Escape"]
+KEYS = [
+    "ArrowLeft",
+    "ArrowRight",
+    "ArrowUp",
+    "ArrowDown",
+    "Home",
+    "End",
+    "Enter",
+    "Space",
+    "Tab",
+    "Shift+Tab",
+    "Escape",
+]
 KEYS += ["PageDown", "+", "-", "0", "Backspace", "Delete", "Control+z", "Control+a", "p"]
 SIZES = [(1280, 900), (390, 800), (320, 640), (1000, 700), (800, 1100)]
 
@@ -113,13 +125,24 @@ class Monkey:
         self.kinds: dict[str, int] = {}
 
     def act(self) -> None:
-        kinds = {"click": 44, "type": 18, "key": 16, "link": 8, "history": 5, "size": 3, "theme": 3, "double": 3}
+        kinds = {
+            "click": 44,
+            "type": 18,
+            "key": 16,
+            "link": 8,
+            "history": 5,
+            "size": 3,
+            "theme": 3,
+            "double": 3,
+        }
         kind = self.random.choices(list(kinds), list(kinds.values()))[0]
         self.kinds[kind] = self.kinds.get(kind, 0) + 1
         self.done.append(kind)
         getattr(self, kind)()
         if self.lab.watch.errors:
-            pytest.fail(f"{self.lab.watch.errors[:3]}\nafter {len(self.done)} actions, the last:\n" + self.tail())
+            pytest.fail(
+                f"{self.lab.watch.errors[:3]}\nafter {len(self.done)} actions, the last:\n" + self.tail()
+            )
 
     def tail(self) -> str:
         return "\n".join(self.done[-12:])
@@ -154,7 +177,9 @@ class Monkey:
         self.target(2)
 
     def type(self) -> None:
-        fields = self.page.locator("textarea:visible:not([readonly]), input:visible:not([type=checkbox],[type=range],[type=file])")
+        fields = self.page.locator(
+            "textarea:visible:not([readonly]), input:visible:not([type=checkbox],[type=range],[type=file])"
+        )
         count = fields.count()
         if count:
             field = fields.nth(self.random.randrange(count))
@@ -183,7 +208,9 @@ class Monkey:
         by = self.random.choice([-1, -1, 1, -2])
         self.note(by)
         # never out of the page: the first entry is the page itself, and before it there is only about:blank
-        self.page.evaluate("(by) => { if (by > 0 || navigation.currentEntry.index + by > 0) history.go(by) }", by)
+        self.page.evaluate(
+            "(by) => { if (by > 0 || navigation.currentEntry.index + by > 0) history.go(by) }", by
+        )
 
     def size(self) -> None:
         width, height = self.random.choice(SIZES)
@@ -217,7 +244,9 @@ def settled(page: Page) -> dict[str, Any]:
     raise AssertionError("the page never came to rest")
 
 
-def test_random_actions_raise_no_error_and_leave_a_consistent_page(fresh_page: Callable, site: str) -> None:
+def test_random_actions_raise_no_error_and_leave_a_consistent_page(
+    fresh_page: Callable, site: str, figures: list[str]
+) -> None:
     lab = fresh_page(site)
     lab.page.add_init_script(STAY)
     lab.start().page.set_default_timeout(10_000)
@@ -245,6 +274,9 @@ def test_random_actions_raise_no_error_and_leave_a_consistent_page(fresh_page: C
             continue
         assert again == shown, f"{shown['hash']} after {len(monkey.done)} actions:\n{monkey.tail()}"
         compared += 1
-    print(f"{len(monkey.done)} actions ({monkey.kinds}), {compared} states compared, seed {SEED}")
+    kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(monkey.kinds.items()))
+    figures.append(
+        f"monkey, seed {SEED}: {len(monkey.done)} actions ({kinds}), no error; {compared} states compared"
+    )
     assert compared >= ACTIONS // CHECK_EVERY // 4, "too few states could be compared"
     fresh.watch.check()

@@ -169,7 +169,9 @@ def hooked(fresh_page: Callable, site: str) -> Any:
     """A page whose main.py, on its way to the browser, got a function by which a test reaches the modules."""
 
     def longer(route: Route) -> None:
-        route.fulfill(body=(ROOT / "py" / "main.py").read_text(encoding="utf-8") + HOOK, content_type="text/x-python")
+        route.fulfill(
+            body=(ROOT / "py" / "main.py").read_text(encoding="utf-8") + HOOK, content_type="text/x-python"
+        )
 
     lab = fresh_page(site)
     lab.page.route("**/main.py", longer)

@@ -150,6 +150,7 @@ class CheckPage:
         except StopIteration as done:
             self._running, self._found = None, done.value
             self._write(render.verdict(self._view, self._found))
+            self._app.announce(self._found.message)
             return
         except LabError:
             self._running, self._asked = None, None

@@ -263,7 +263,7 @@ class SharePage:
             html, error = worksheet_or_error(text, self._sheet_link)
             if not error:
                 if text != self.shown_sheet:
-                    place.innerHTML = f'<div class="sheet-scroll">{html}</div>'
+                    place.innerHTML = f'<h1 class="visually-hidden">Worksheets</h1><div class="sheet-scroll">{html}</div>'
                     self.shown_sheet = text
                     self.plan = Plan.from_text(text)
                 if place.hidden:
