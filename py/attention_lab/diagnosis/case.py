@@ -25,7 +25,8 @@ class Trial:
     """One formula with one parameter: how far it is from the observed numbers.
 
     `error` is the largest |difference|, `times` the same in tolerances of each level. `predicted` is kept only if
-    it fits at some level. `which` and `within` number the labels of `variant` and `inside`.
+    it fits at some level. `which` and `within` number the labels of `variant` and `inside`. `fitted` numbers were
+    chosen so that it fits: as many cells prove nothing.
     """
 
     case: Case
@@ -37,6 +38,7 @@ class Trial:
     which: int = 0
     inside: Variant | None = None
     within: int = 0
+    fitted: int = 0
 
     def replay(self) -> State | None:
         """Their state after every step; None for numbers not made by the flow."""
@@ -97,13 +99,14 @@ class Case:
         found = self.reading.cells(dict(rounding.bounds(self.setting, self.base, precision)))
         return np.asarray(self.half + found)
 
-    def information(self, level: int) -> float:
-        """Bits that the numbers carry at this tolerance: what chance would have to guess."""
+    def information(self, level: int, fitted: int = 0) -> float:
+        """Bits that the numbers carry at this tolerance: what chance would have to guess beyond the fitted numbers."""
         finite = self.observed[np.isfinite(self.observed)]
         if finite.size < 2:
             return 0.0
         spread = float((finite / self.peak).std()) * self.peak  # squares of huge numbers would overflow
-        return float(np.log2(np.maximum(1.0, spread / self.tolerances[level])).sum())
+        bits = float(np.log2(np.maximum(1.0, spread / self.tolerances[level])).sum())
+        return float(bits * max(0.0, 1 - fitted / finite.size))
 
     @cached_property
     def noise(self) -> Array | None:
@@ -163,10 +166,10 @@ class Case:
                          variant, start + row % len(chosen), inside, row // len(chosen))
                    for row, label in enumerate(names)]
 
-    def trial(self, label: Label, predicted: Array, variant: Variant | None = None) -> Trial:
-        """A trial of numbers computed elsewhere."""
+    def trial(self, label: Label, predicted: Array, fitted: int = 0) -> Trial:
+        """A trial of numbers computed elsewhere, from so many fitted ones."""
         errors, times = self._measure(predicted[None])
-        return Trial(self, label, errors[0], times[0], predicted, variant)
+        return Trial(self, label, errors[0], times[0], predicted, fitted=fitted)
 
     def _measure(self, rows: Array) -> tuple[list[float], list[tuple[float, ...]]]:
         times = [worst(rows, self.observed, tolerance).tolist() for tolerance in self.tolerances]

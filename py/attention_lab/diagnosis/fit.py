@@ -83,15 +83,15 @@ def fitted(case: Case) -> Iterator[Trial]:
     setting = case.setting
     factors = np.geomspace(1 / 256, 256, 49) * max(abs(setting.scale), 1e-6)
     if found := fit_number(case, "scaled", set_scale, np.concatenate([-factors[::-1], factors])):
-        yield case.trial(Label("S9", f"c₀ = {found[0]:.6g}", 2.0, scale=found[0]), found[1])
+        yield case.trial(Label("S9", f"c₀ = {found[0]:.6g}", 2.0, scale=found[0]), found[1], 1)
     if found := fit_number(case, "softmax", with_sink, np.linspace(-15, 15, 31)):
-        yield case.trial(Label("X10", f"sink {found[0]:.6g}", 2.1), found[1])
+        yield case.trial(Label("X10", f"sink {found[0]:.6g}", 2.1), found[1], 1)
     keep, bias = setting.keep, setting.bias
     # The fill comes after the mask among the parameters of set_mask.
     if keep is not None and (found := fit_number(case, "masked", set_mask, np.linspace(-30, 6, 37), keep)):
-        yield case.trial(Label("M7", f"filled with {found[0]:.6g}", 2.2), found[1])
+        yield case.trial(Label("M7", f"filled with {found[0]:.6g}", 2.2), found[1], 1)
     if bias is not None and bias.any() and (found := fit_number(case, "biased", set_bias, np.linspace(-8, 8, 33))):
-        yield case.trial(Label("A2", f"factor {found[0]:.6g}", 2.3), found[1])
+        yield case.trial(Label("A2", f"factor {found[0]:.6g}", 2.3), found[1], 1)
     if case.reading.stage in ("weights", "output"):
         yield from _constant(case)
         yield from dropped(case)
@@ -105,9 +105,9 @@ def _constant(case: Case) -> Iterator[Trial]:
         return
     factor = float(expected @ case.observed) / size
     if 0 < factor < 0.995:
-        yield case.trial(Label("D2", f"all weights times {factor:.6g}", 2.4), factor * expected)
+        yield case.trial(Label("D2", f"all weights times {factor:.6g}", 2.4), factor * expected, 1)
     elif factor > 1.005:
-        yield case.trial(Label("D1", f"nothing dropped, all weights times {factor:.6g}", 2.5), factor * expected)
+        yield case.trial(Label("D1", f"nothing dropped, all weights times {factor:.6g}", 2.5), factor * expected, 1)
 
 
 def dropped(case: Case) -> Iterator[Trial]:
@@ -138,7 +138,7 @@ def _dropped_weights(case: Case) -> Iterator[Trial]:
         if not zero.any() or not kept.any():
             continue
         factor = float(expected[kept] @ observed[kept] / (expected[kept] @ expected[kept]))
-        yield case.trial(_dropout_label(factor), np.where(zero, 0.0, factor * expected))
+        yield case.trial(_dropout_label(factor), np.where(zero, 0.0, factor * expected), 1)
 
 
 def _dropped_output(case: Case) -> Iterator[Trial]:
@@ -160,7 +160,9 @@ def _dropped_output(case: Case) -> Iterator[Trial]:
                 best = miss
                 predicted = np.empty(case.observed.size)
                 predicted[order] = (sums[np.arange(len(chosen)), chosen] * factor).reshape(-1)
-                found = case.trial(_dropout_label(factor), predicted)
+                # Each row chose one of 2^m patterns; told in cells, so that chance is reckoned with.
+                cells = len(chosen) * setting.m / max(np.log2(case.peak / tolerance).mean(), 1.0)
+                found = case.trial(_dropout_label(factor), predicted, 1 + int(cells))
         if best <= 1:
             yield found
             return
@@ -207,7 +209,7 @@ def _dropped_recovered(case: Case) -> Iterator[Trial]:
         return
     factor = float((right[kept] * weights[kept]).sum() / (right[kept] ** 2).sum())
     state = {**case.base, "output": np.where(zero, 0.0, factor * right) @ case.base["v"]}
-    yield case.trial(_dropout_label(factor), case.reading.cells(state))
+    yield case.trial(_dropout_label(factor), case.reading.cells(state), 1)
 
 
 def _projected(case: Case) -> Iterator[Trial]:
@@ -220,10 +222,29 @@ def _projected(case: Case) -> Iterator[Trial]:
     for columns, told in ((right, "one matrix"), (np.hstack([right, np.ones((len(right), 1))]), "one matrix plus one row")):
         if len(right) < columns.shape[1] + 2:
             continue
-        matrix = np.linalg.lstsq(columns, observed, rcond=None)[0]
+        matrix = _closest(columns, observed, bool(case.half.any()))
         if np.linalg.svd(matrix[:setting.dv], compute_uv=False).min() < 0.02:
             continue  # the right output hardly enters
-        yield case.trial(Label("H10", f"the right output times {told}", 3.0), (columns @ matrix).reshape(-1))
+        yield case.trial(Label("H10", f"the right output times {told}", 3.0), (columns @ matrix).reshape(-1), matrix.size)
+
+
+def _closest(columns: Array, observed: Array, printed: bool) -> Array:
+    """The matrix for which columns @ matrix is closest to the observed rows.
+
+    Least squares; for printed digits, weighted again and again (Lawson 1961) towards the smallest largest error, for
+    least squares may leave a cell outside its digits.
+    """
+    matrix: Array = np.asarray(np.linalg.lstsq(columns, observed, rcond=None)[0], np.float64)
+    for place in range(observed.shape[1] if printed else 0):
+        weights = np.full(len(columns), 1 / len(columns))
+        for _ in range(40):
+            weights = weights * np.abs(columns @ matrix[:, place] - observed[:, place])
+            if not (total := float(weights.sum())):
+                break
+            weights /= total
+            root = np.sqrt(weights)
+            matrix[:, place] = np.linalg.lstsq(columns * root[:, None], observed[:, place] * root, rcond=None)[0]
+    return matrix
 
 
 def effective_scale(case: Case) -> float | None:

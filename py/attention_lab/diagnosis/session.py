@@ -35,16 +35,15 @@ class Doubt(NamedTuple):
     """Bits that an explanation must earn before it is believed.
 
     information: what the numbers hold in all, against chance among many formulas. surprise and misfit: against the
-    right numbers computed in a low precision, where that could explain them; `fitted` numbers were chosen to fit.
+    right numbers computed in a low precision, where that could explain them.
     """
 
     information: float
     surprise: float
     misfit: float
-    fitted: int = 0
 
 
-SINGLE, FITTED, PAIRED = Doubt(0.0, 12.0, 0.0), Doubt(14.0, 20.0, 30.0, 1), Doubt(22.0, 20.0, 10.0)
+SINGLE, FITTED, PAIRED = Doubt(0.0, 12.0, 0.0), Doubt(14.0, 20.0, 30.0), Doubt(22.0, 20.0, 10.0)
 
 
 class Session:
@@ -91,8 +90,11 @@ class Session:
             return result
         if result := self._best(1, self.trials, SINGLE):
             return result
-        fits = [trial for case in self.cases for trial in fitted(case)]
-        yield 0.5
+        fits = []
+        for case in self.cases:
+            for trial in fitted(case):
+                fits.append(trial)
+                yield 0.45
         for level in (0, 1):
             if result := self._best(level, fits, FITTED):
                 return result
@@ -178,16 +180,17 @@ class Session:
     def _best(self, level: int, trials: list[Trial], doubt: Doubt) -> Diagnosis | None:
         """The trials that fit at this level and survive the doubt, if any, as a diagnosis."""
         fits = [trial for trial in trials if level < len(trial.times) and trial.times[level] <= 1]
-        believed = {case: case.information(level) >= doubt.information and case.surprise(level) >= doubt.surprise
-                    and case.misfit(level, doubt.fitted) >= doubt.misfit for case in {trial.case for trial in fits}}
-        fits = [trial for trial in fits if believed[trial.case]]
+        proofs = {(trial.case, trial.fitted) for trial in fits}
+        believed = {(case, fitted) for case, fitted in proofs if case.information(level, fitted) >= doubt.information
+                    and case.surprise(level) >= doubt.surprise and case.misfit(level, fitted) >= doubt.misfit}
+        fits = [trial for trial in fits if (trial.case, trial.fitted) in believed]
         if not fits:
             return None
         if level:
             closest = min(trial.times[level] for trial in fits)
             fits = [trial for trial in fits if trial.times[level] <= max(4 * closest, 0.02)]
         fits.sort(key=lambda trial: (trial.label.rank, trial.times[level]))
-        if doubt.fitted:  # more numbers to fit always fit as well
+        if doubt is FITTED:  # more numbers to fit always fit as well
             fits = [trial for trial in fits if trial.label.rank < fits[0].label.rank + 0.5]
         case = fits[0].case
         fits = [trial for trial in fits if trial.case is case]

@@ -1,11 +1,12 @@
 """No right result is ever called a mistake: every precision, mask and odd shape, printed with any number of digits.
 
-ATTENTION_LAB_SWEEP=1 checks 1,000 problems; by default 60.
+ATTENTION_LAB_SWEEP=1 checks 1,000 problems; by default 60, in Pyodide 24.
 """
 
 from __future__ import annotations
 
 import os
+import sys
 from dataclasses import replace
 from typing import Any
 
@@ -19,7 +20,7 @@ from attention_lab.diagnosis.flow import base_state
 from attention_lab.diagnosis.rounding import FORMATS, bounds, rounded
 from attention_lab.diagnosis.setting import setting_of
 
-PROBLEMS = 1000 if os.environ.get("ATTENTION_LAB_SWEEP") else 60
+PROBLEMS = 1000 if os.environ.get("ATTENTION_LAB_SWEEP") else 24 if sys.platform == "emscripten" else 60
 RIGHT = ("match", "rounding")
 Array = NDArray[np.float64]
 
@@ -178,9 +179,8 @@ def test_rounded_gives_numbers_of_the_format(name: str) -> None:
     values = np.array([0.0, 1.0, -2.5, 1 / 3, 1e-5, 6e-8, 65519.0, 1e300, np.inf, -np.inf, np.nan])
     once = rounded(values, name)
     np.testing.assert_array_equal(rounded(once, name), once)
-    if name == "float16":
-        np.testing.assert_array_equal(once, values.astype(np.float16).astype(float))
-    if name == "float32":
-        np.testing.assert_array_equal(once, values.astype(np.float32).astype(float))
+    if name in ("float16", "float32"):
+        with np.errstate(over="ignore"):
+            np.testing.assert_array_equal(once, values.astype(name).astype(float))
     if name == "bfloat16":
         assert rounded(np.array([1.00390625]), name)[0] == 1.0  # a tie, to the even neighbour

@@ -277,7 +277,7 @@ def test_in_pieces_it_reports_progress_and_the_same_result() -> None:
         except StopIteration as end:
             result = end.value
             break
-    assert fractions == sorted(fractions) and 0 <= fractions[0] and fractions[-1] < 1
+    assert fractions == sorted(fractions) and fractions[0] >= 0 and fractions[-1] < 1
     assert len(fractions) > 50
     assert result.verdict == "inconsistent"
 
