@@ -186,3 +186,16 @@ def test_every_control_is_reached_and_seen_with_tab(lab, view: str) -> None:
     )
     assert missed == []
     assert page.evaluate("window.unseen") == []
+
+
+def test_forced_colours_mark_only_the_current_lab_and_phase(lab) -> None:
+    look(lab, "forced-colors")
+    settle(lab, "lab=walkthrough")
+    for tabs in (".top nav a", ".walk-phases button"):
+        edges = lab.page.eval_on_selector_all(
+            tabs,
+            "all => all.map((e) => [e.hasAttribute('aria-current'), getComputedStyle(e).borderBottomColor])",
+        )
+        paper = lab.page.evaluate("getComputedStyle(document.body).backgroundColor")
+        assert [marked for marked, _ in edges].count(True) == 1
+        assert all((edge != paper) == marked for marked, edge in edges), (paper, edges)

@@ -142,7 +142,7 @@ def place(request: pytest.FixtureRequest, browser: object, site: str, dist: obje
 
 
 @pytest.mark.parametrize("way", sorted(WAYS_OUT))
-def test_the_policy_refuses_every_way_out(place, way: str) -> None:
+def test_the_policy_refuses_every_way_out(place, way: str, figures: list[str]) -> None:
     directive, code = WAYS_OUT[way]
     place.watch.clear()
     place.page.evaluate("window.refused.length = 0; window.ran = 0")
@@ -152,6 +152,8 @@ def test_the_policy_refuses_every_way_out(place, way: str) -> None:
     assert directive in [name for name, _ in refused], refused
     assert place.page.evaluate("window.ran") == 0
     assert place.page.url.split("#")[0] == place.address, "the page itself stayed where it is"
+    where = "single file" if place.address.startswith("file:") else "site"
+    figures.append(f"refused by {directive}: {way} ({where})")
 
 
 def check_untouched(lab) -> None:
@@ -163,7 +165,7 @@ def check_untouched(lab) -> None:
 
 
 @pytest.mark.parametrize("name", ["calculator", "walkthrough", "heatmap", "check"])
-def test_hostile_text_in_every_field_stays_text(lab, name: str) -> None:
+def test_hostile_text_in_every_field_stays_text(lab, name: str, figures: list[str]) -> None:
     page = lab.page
     lab.open(f"lab={name}")
     for text in HOSTILE:
@@ -175,9 +177,10 @@ def test_hostile_text_in_every_field_stays_text(lab, name: str) -> None:
         )
         page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
         check_untouched(lab)
+    figures.append(f"hostile strings: {len(HOSTILE)} in each of {len(FIELDS)} fields, {name}")
 
 
-def test_hostile_text_in_every_fragment_key_stays_text(lab) -> None:
+def test_hostile_text_in_every_fragment_key_stays_text(lab, figures: list[str]) -> None:
     from urllib.parse import quote
 
     keys = [
@@ -204,9 +207,10 @@ def test_hostile_text_in_every_fragment_key_stays_text(lab) -> None:
         lab.open(f"lab=heatmap&text={value}&row=0")
         lab.open(f"lab=calculator&example=identity&labels={value},{value}&{quote(keys[index])}={value}")
         check_untouched(lab)
+    figures.append(f"hostile strings: {len(HOSTILE)} in each of {len(keys)} fragment keys")
 
 
-def test_hostile_file_and_array_names_stay_text(lab) -> None:
+def test_hostile_file_and_array_names_stay_text(lab, figures: list[str]) -> None:
     page = lab.page
     lab.open("lab=check")
     for text in HOSTILE:
@@ -218,6 +222,7 @@ def test_hostile_file_and_array_names_stay_text(lab) -> None:
             "!document.getElementById('files-found').hidden || document.querySelector('[data-error-for=files]').textContent"
         )
         check_untouched(lab)
+    figures.append(f"hostile strings: {len(HOSTILE)} as file and array names")
 
 
 def test_a_heatmap_of_markup_shows_the_markup(lab) -> None:

@@ -150,6 +150,26 @@ def test_nothing_was_reported(lab: Engine) -> None:
     assert lab.problems() == []
 
 
+def test_the_policy_refuses_requests_to_elsewhere(engine: Engine, site: str) -> None:
+    """In a page of its own, since refusals are reported as errors."""
+    begin(engine, site)
+    refused = engine.js(
+        """new Promise((done) => {
+            const seen = [];
+            document.addEventListener("securitypolicyviolation", (event) => {
+                seen.push(event.effectiveDirective);
+                if (seen.length === 3) done(seen.sort());
+            });
+            fetch("https://elsewhere.invalid/a").catch(() => 0);
+            new Image().src = "https://elsewhere.invalid/b";
+            navigator.sendBeacon("https://elsewhere.invalid/c", "x");
+            setTimeout(() => done(seen.sort()), 10_000);
+        })"""
+    )
+    assert refused == ["connect-src", "connect-src", "img-src"]
+    engine.problems().clear()
+
+
 def test_single_file_from_disk(engine: Engine, dist: Path) -> None:
     lab = begin(engine, (dist / SINGLE_FILE).as_uri())
     assert lab.js("location.protocol") == "file:"
