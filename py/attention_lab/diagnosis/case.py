@@ -17,7 +17,7 @@ from .flow import INDEX, LAST, Label, State, Variant, composable, run
 from .reading import Reading
 from .setting import Array, Setting
 
-CHUNK = 400_000  # numbers computed at once
+CHUNK = 200_000  # numbers computed at once
 
 
 @dataclass(frozen=True, eq=False)

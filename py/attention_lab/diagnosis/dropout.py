@@ -1,6 +1,6 @@
 """Dropout mistakes: weights dropped at random, with or without the factor 1/(1 − p).
 
-The pattern is random, so it is recovered from the numbers (fit.py). Does not: guess a seed.
+The pattern is random, so it is recovered from the numbers (recover.py). Does not: guess a seed.
 """
 
 from __future__ import annotations

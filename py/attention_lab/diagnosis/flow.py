@@ -5,7 +5,7 @@ Does not: keep rounding or key order like core does; the numbers agree with atte
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -49,6 +49,15 @@ class Variant:
         """Only the labels with these numbers."""
         return replace(self, labels=tuple(self.labels[i] for i in chosen),
                        params=tuple(array[list(chosen)] for array in self.params))
+
+
+    def parts(self, size: int) -> Iterator[Variant]:
+        """The same in parts of at most `size` labels."""
+        if not self.params or len(self.labels) <= size:
+            yield self
+            return
+        for start in range(0, len(self.labels), size):
+            yield self.part(range(start, min(start + size, len(self.labels))))
 
 
 def single(step: str, function: Step, label: Label, *params: Any, pairs: bool = True) -> Variant:

@@ -1,6 +1,6 @@
 """Head mistakes: heads split, shared, merged or attended over wrongly.
 
-Does not: know of projections (H10), which happen before attention; fit.py recognises their trace in the output.
+Does not: know of projections (H10), which happen before attention; recover.py recognises their trace in the output.
 """
 
 from __future__ import annotations

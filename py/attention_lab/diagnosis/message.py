@@ -24,6 +24,7 @@ def completed(diagnosis: Diagnosis, verdict: Verdict | None = None, lone: bool =
 
 
 def with_note(diagnosis: Diagnosis, note: str) -> Diagnosis:
+    """The same diagnosis with a note, which its sentence repeats."""
     result = replace(diagnosis, notes=(*diagnosis.notes, note))
     return replace(result, message=f"{result.message[:-1]} ({note}).")
 

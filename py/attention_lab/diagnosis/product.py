@@ -138,7 +138,7 @@ def by_channel(setting: Setting) -> Iterator[Variant]:
 
         return output
 
-    if setting.dv == setting.d and setting.batches * setting.heads * setting.n * setting.m * setting.d <= 4_000_000:
+    if setting.dv == setting.d and setting.batches * setting.heads * setting.n * setting.m * setting.d <= 1_000_000:
         yield Variant((("output", attend(setting.scale)),), (Label("L9"),), pairs=False)
         yield Variant((("output", attend(1.0)),), (Label("L9", "unscaled", 0.1),), pairs=False)
 

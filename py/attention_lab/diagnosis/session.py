@@ -12,12 +12,13 @@ from typing import NamedTuple
 import numpy as np
 
 from . import compare, invariants, message, rounding
-from .case import Case, Trial, composable
+from .case import CHUNK, Case, Trial, composable
 from .conventions import MEAN_WEIGHTS
-from .fit import effective_scale, fitted, recover
+from .fit import fitted
 from .flow import Label, State, Variant, run, stack
 from .mistakes import CATALOGUE, variants
 from .reading import LOGITS, Reading
+from .recover import effective_scale, recover
 from .result import Candidate, Diagnosis, Place, Verdict
 from .setting import Array, Setting
 
@@ -28,6 +29,7 @@ PAIRS = frozenset((
     "L1", "L2", "L3", "L4", "L7", "L8", "H1", "H2", "H3", "H8", "C1", "C2", "C4", "O1", "O2", "O3", "O4"))
 PAIR_RANK = 0.45  # only their usual parameters
 CONSIDERED = 8  # candidates reported
+MOST_FOR_PAIRS = 150_000  # scores; above, trying all pairs would take minutes in a browser
 Progress = Generator[float, None, Diagnosis]
 
 
@@ -52,6 +54,7 @@ class Session:
     def __init__(self, setting: Setting, base: State, found: list[Reading], numbers: Array, half: Array) -> None:
         self.setting, self.base, self.numbers = setting, base, numbers
         self.cases = [self._case(reading, half) for reading in found]
+        self.scores = setting.batches * setting.heads * setting.n * setting.m
         self.trials: list[Trial] = []
         self.variants: list[Variant] = []
 
@@ -93,13 +96,15 @@ class Session:
         fits = []
         for case in self.cases:
             for trial in fitted(case):
-                fits.append(trial)
+                if trial is not None:
+                    fits.append(trial)
                 yield 0.45
         for level in (0, 1):
             if result := self._best(level, fits, FITTED):
                 return result
         pairs: list[Trial] = []
-        yield from self._pairs(pairs)
+        if self.scores <= MOST_FOR_PAIRS:
+            yield from self._pairs(pairs)
         for level in (0, 1):
             if result := self._best(level, pairs, PAIRED):
                 return result
@@ -166,7 +171,9 @@ class Session:
             if chosen and variant.pairs:
                 usual.append(variant.part(chosen) if variant.params else variant)
         usual = stack(usual)
-        for place, inner in enumerate(usual):
+        at_once = max(1, CHUNK // self.scores)
+        parts = [part for variant in usual for part in variant.parts(at_once)]
+        for place, inner in enumerate(parts):
             for case in self.cases:
                 partners = [outer for outer in usual if composable(inner, outer) and case.affects(outer)]
                 if not partners:
@@ -175,7 +182,7 @@ class Session:
                 for outer in partners:
                     for trials in case.trials(outer, inner, state):
                         found.extend(trials)
-                        yield 0.5 + 0.45 * place / len(usual)
+                        yield 0.5 + 0.45 * place / len(parts)
 
     def _best(self, level: int, trials: list[Trial], doubt: Doubt) -> Diagnosis | None:
         """The trials that fit at this level and survive the doubt, if any, as a diagnosis."""
@@ -270,8 +277,11 @@ class Session:
             compare.absolute(case.expected, case.observed), 1e300))))
         self.trials = trials
         diagnosis = self._finish(case, "unknown")
-        impossible = any(not one.holds and one.name in invariants.IMPOSSIBLE for one in diagnosis.invariants)
-        return message.completed(diagnosis, "inconsistent") if impossible else diagnosis
+        if any(not one.holds and one.name in invariants.IMPOSSIBLE for one in diagnosis.invariants):
+            return message.completed(diagnosis, "inconsistent")
+        if self.scores > MOST_FOR_PAIRS:
+            return message.with_note(diagnosis, "pairs of mistakes were not tried on so many scores")
+        return diagnosis
 
     def _lone(self) -> Diagnosis | None:
         """All numbers right but a single one, by more than noise would explain: no computation does that."""
