@@ -57,6 +57,17 @@ WAYS_OUT = {
         "font-src",
         f"(() => {{ const f = new FontFace('x', 'url({ELSEWHERE}?font)'); f.load().catch(() => 0) }})()",
     ),
+    "prefetch": (
+        "default-src",
+        "(() => { const l = document.createElement('link'); l.rel = 'prefetch'; "
+        f"l.href = '{ELSEWHERE}?prefetch'; document.head.append(l) }})()",
+    ),
+    "module": ("script-src-elem", f"import('{ELSEWHERE}?module').catch(() => 0)"),
+    "ping of a link": (
+        "connect-src",
+        f"(() => {{ const a = document.createElement('a'); a.href = '#'; a.ping = '{ELSEWHERE}?ping'; "
+        "document.body.append(a); a.click(); a.remove() })()",
+    ),
     "worker": (
         "worker-src",
         "(() => { try { new Worker(URL.createObjectURL(new Blob(['0'], {type: 'text/javascript'}))) } catch {} })()",
