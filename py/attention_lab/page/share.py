@@ -18,6 +18,7 @@ from attention_lab.teach.plan import Plan
 
 if TYPE_CHECKING:
     from attention_lab.page.app import App
+    from attention_lab.render.view import View
 
 LAB_TITLES = {
     "calculator": "Attention Lab: calculator",
@@ -84,13 +85,12 @@ class SharePage:
             raise LabError(
                 "The answers of this link are hidden until they are checked, so there is nothing to export yet."
             )
-        if self.app.view is None:
-            raise LabError("There is no result to export: see the sentence beside the inputs.")
-        material = share.material_of(self.app.view, self.address(self.app.state))
+        view = self._view()
+        material = share.material_of(view, self.address(self.app.state))
         note = share.export_note(self.format, material)
         self.content: str | bytes
         if self.format in ("svg", "png"):
-            self.content = share.picture_of(self.app.view)
+            self.content = share.picture_of(view)
             self.file, self.media = f"attention-heatmap.{self.format}", "image/svg+xml"
             text = self.content
         else:
@@ -101,6 +101,13 @@ class SharePage:
         by_id("share-text").value = text
         by_id("share-note").textContent = note
         one('[data-share-do="copy"]').disabled = isinstance(self.content, bytes) and not closed_frame()
+
+    def _view(self) -> View:
+        """The result of the very state on show, never an older one that still stands on the page."""
+        view = self.app.view
+        if view is None or view.state != self.app.state:
+            raise LabError("There is no result of these inputs yet: see the sentence beside them.")
+        return view
 
     def _bytes_as_text(self, content: bytes) -> str:
         """A data file for eyes; where it cannot be saved, a program that makes it."""
@@ -240,9 +247,7 @@ class SharePage:
     def _quiz(self) -> None:
         from attention_lab.explain.stages import stages
 
-        if self.app.view is None:
-            raise LabError("There is no result to ask about: see the sentence beside the inputs.")
-        names = [item.name for item in stages(self.app.view.slice_trace) if item.name in self.plan.blank]
+        names = [item.name for item in stages(self._view().slice_trace) if item.name in self.plan.blank]
         if not names:
             raise LabError(
                 "Choose at least one of scores, scaled scores, masked scores, weights or output to be left blank."
@@ -263,7 +268,9 @@ class SharePage:
             html, error = worksheet_or_error(text, self._sheet_link)
             if not error:
                 if text != self.shown_sheet:
-                    place.innerHTML = f'<h1 class="visually-hidden">Worksheets</h1><div class="sheet-scroll">{html}</div>'
+                    place.innerHTML = (
+                        f'<h1 class="visually-hidden">Worksheets</h1><div class="sheet-scroll">{html}</div>'
+                    )
                     self.shown_sheet = text
                     self.plan = Plan.from_text(text)
                 if place.hidden:
