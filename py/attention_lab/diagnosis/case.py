@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from . import rounding
 from .compare import worst
@@ -65,6 +66,12 @@ class Case:
     @property
     def expected(self) -> Array:
         return self.reading.expected.reshape(-1)
+
+    @cached_property
+    def order(self) -> NDArray[np.int64]:
+        """Where each number of the output (B, H, n, dv) stands among the observed ones."""
+        place = np.arange(self.observed.size, dtype=float).reshape(self.base["output"].shape)
+        return np.argsort(self.reading.arrange(place).reshape(-1))
 
     @cached_property
     def peak(self) -> float:

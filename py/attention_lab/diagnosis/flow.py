@@ -102,6 +102,19 @@ def softmax(logits: Array, axis: Any = -1) -> Array:
     return np.asarray(exponentials / np.where(sums == 0, 1.0, sums))
 
 
+def log_sum_exp(logits: Array) -> Array:
+    """(…, n, 1); −∞ where nothing is visible."""
+    top = logits.max(-1, keepdims=True)
+    shift = np.where(np.isneginf(top), 0.0, top)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(shift + np.log(np.exp(logits - shift).sum(-1, keepdims=True)))
+
+
+def stage_of(state: State, stage: str) -> Array:
+    """The numbers of a stage; log_sum_exp has one column."""
+    return np.asarray(state[stage] if stage in state else log_sum_exp(state["masked"]), np.float64)
+
+
 def mix(weights: Array, values: Array) -> Array:
     """weights @ values, where a weight of exactly 0 ignores its value, even NaN."""
     if np.isfinite(values).all():
@@ -179,7 +192,7 @@ NAMES = tuple(STEPS)
 INDEX = {name: position for position, name in enumerate(NAMES)}
 # The last step that may still change a stage.
 LAST = {"scores": "scores", "scaled": "scaled", "tempered": "tempered", "capped": "capped", "biased": "biased",
-        "masked": "masked", "log_sum_exp": "masked", "weights": "after", "output": "merged"}
+        "masked": "masked", "log_sum_exp": "softmax", "weights": "after", "output": "merged"}
 
 
 def base_state(setting: Setting) -> State:
@@ -225,5 +238,5 @@ def composable(first: Variant, second: Variant) -> bool:
             and not steps & {name for name, _ in second.steps})
 
 
-__all__ = ["INDEX", "LAST", "Label", "State", "Variant", "base_state", "composable", "empty_fill", "meet", "mix", "run",
-           "single", "softmax", "stack", "transposed"]
+__all__ = ["INDEX", "LAST", "Label", "State", "Variant", "base_state", "composable", "empty_fill", "log_sum_exp", "meet", "mix", "run",
+           "single", "softmax", "stack", "stage_of", "transposed"]

@@ -15,15 +15,17 @@ from .result import Invariant
 from .setting import Array
 
 # Failing one of these means that no softmax could have given the numbers.
-IMPOSSIBLE = ("each row sums to 1", "no weight is negative", "inside the range of V", "no NaN", "nothing infinite")
+IMPOSSIBLE = ("each row sums to 1", "no weight is negative", "each output is a mean of visible rows of V", "no NaN",
+              "nothing infinite")
+STEPS = 100
 
 
-def check(case: Case) -> tuple[Invariant, ...]:
-    """The invariants of the stage that `case` reads its numbers as."""
-    return tuple(_checks(case))
+def check(case: Case, right: bool = False) -> tuple[Invariant, ...]:
+    """The invariants of the stage that `case` reads its numbers as; `right` numbers are means of V without a search."""
+    return tuple(_checks(case, right))
 
 
-def _checks(case: Case) -> Iterator[Invariant]:
+def _checks(case: Case, right: bool) -> Iterator[Invariant]:
     stage, observed = case.reading.stage, case.observed.reshape(case.reading.shape)
     inputs_finite = all(np.isfinite(array).all() for array in (case.setting.q, case.setting.k, case.setting.v))
     expected = case.reading.expected
@@ -34,7 +36,7 @@ def _checks(case: Case) -> Iterator[Invariant]:
     if stage == "weights" and not case.reading.note:
         yield from _weights(observed, expected, tolerance)
     if stage == "output":
-        yield from _output(case, observed, tolerance)
+        yield from _output(case, observed, tolerance, right)
     if stage == "masked":
         yield _where("masked cells are −∞", np.isneginf(expected) & (observed > -1e4))
 
@@ -48,20 +50,19 @@ def _weights(observed: Array, expected: Array, tolerance: Array) -> Iterator[Inv
     yield _where("masked keys have weight 0", (expected == 0) & (np.abs(observed) > tolerance + 1e-30))
 
 
-def _output(case: Case, observed: Array, tolerance: Array) -> Iterator[Invariant]:
-    if case.reading.note:
-        return
-    # V's range in each column, brought into the layout of the output.
-    values = case.base["v"]
-    if not np.isfinite(values).all():
+def _output(case: Case, observed: Array, tolerance: Array, right: bool) -> Iterator[Invariant]:
+    values, keep = case.base["v"], case.setting.keep
+    if case.reading.note or not np.isfinite(values).all():
         return
     shape = case.base["output"].shape
-    low = case.reading.arrange(np.broadcast_to(values.min(-2, keepdims=True), shape)).reshape(observed.shape)
-    high = case.reading.arrange(np.broadcast_to(values.max(-2, keepdims=True), shape)).reshape(observed.shape)
-    # A query without keys gives 0 by convention, wherever V lies.
-    outside = ((observed < low - tolerance) | (observed > high + tolerance)) & (case.reading.expected != 0)
-    yield _where("inside the range of V", outside)
-    keep = case.setting.keep
+    order = case.order
+    four, widths = case.observed[order].reshape(shape), tolerance.reshape(-1)[order].reshape(shape)
+    visible = np.ones((1, 1, 1, case.setting.m), bool) if keep is None else keep
+    visible = np.broadcast_to(visible, shape[:3] + (case.setting.m,))
+    # What a query without keys gives is convention, and NaN is another matter.
+    asked = np.asarray(visible.any(-1) & np.isfinite(four).all(-1))
+    outside = np.zeros_like(asked) if right else outside_hull(np.where(asked[..., None], four, 0.0), values, visible, widths)
+    yield _where("each output is a mean of visible rows of V", (outside & asked).reshape(case.setting.lead + shape[2:3]), "row")
     if keep is not None:
         lone = np.broadcast_to((keep.sum(-1) == 1)[..., None], shape)
         alone = case.reading.arrange(lone.astype(float)).reshape(observed.shape) > 0
@@ -69,6 +70,33 @@ def _output(case: Case, observed: Array, tolerance: Array) -> Iterator[Invariant
             with np.errstate(invalid="ignore"):
                 wrong = alone & ~(np.abs(observed - case.reading.expected) <= tolerance)
             yield _where("a query with one visible key gives that row of V", wrong)
+
+
+def outside_hull(points: Array, values: Array, visible: NDArray[np.bool_], widths: Array) -> NDArray[np.bool_]:
+    """(B, H, n): True where no mean of the visible rows of V comes within `widths` of the point.
+
+    Gilbert's algorithm (1966) walks to the closest mean; a row is called outside only once a plane proves it.
+    """
+    def along(direction: Array) -> Array:
+        return np.where(visible, direction @ np.swapaxes(values, -1, -2), -np.inf)
+
+    def vertex(scores: Array) -> Array:
+        return np.take_along_axis(values, scores.argmax(-1)[..., None], -2)
+
+    nearest = vertex(along(points))
+    proven = np.zeros(points.shape[:-1], bool)
+    for _ in range(STEPS):
+        direction = points - nearest
+        scores = along(direction)
+        reach = (direction * points).sum(-1) - (np.abs(direction) * widths).sum(-1)
+        proven |= scores.max(-1) < reach
+        move = vertex(scores) - nearest
+        length = (move**2).sum(-1)
+        step = np.clip((direction * move).sum(-1) / np.where(length == 0, 1.0, length), 0.0, 1.0)
+        if (proven | (step * length == 0)).all():
+            break
+        nearest = nearest + step[..., None] * move
+    return proven
 
 
 def _where(name: str, broken: NDArray[np.bool_], unit: str = "cell") -> Invariant:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from attention_lab.core import LabError, ShapeError, Trace
 
-from .flow import State, transposed
+from .flow import State, stage_of, transposed
 from .setting import Array, Setting
 
 LOGITS = ("scores", "scaled", "tempered", "capped", "biased", "masked")
@@ -37,17 +37,8 @@ class Reading:
 
     def cells(self, state: State) -> Array:
         """The predicted numbers, (…, cells), in the order of the observed ones."""
-        array = np.asarray(state[self.stage] if self.stage in state else _lse(state), np.float64)
-        arranged = self.arrange(array)
+        arranged = self.arrange(stage_of(state, self.stage))
         return arranged.reshape(arranged.shape[:-4] + (-1,))
-
-
-def _lse(state: State) -> Array:
-    logits = state["masked"]
-    top = logits.max(-1, keepdims=True)
-    shift = np.where(np.isneginf(top), 0.0, top)
-    with np.errstate(divide="ignore"):
-        return np.asarray(shift + np.log(np.exp(logits - shift).sum(-1, keepdims=True)))
 
 
 def _same(array: Array) -> Array:

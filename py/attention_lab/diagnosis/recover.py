@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .case import Case, Trial
 from .dropout import USUAL
@@ -64,7 +63,7 @@ def _dropped_weights(case: Case) -> Iterator[Trial]:
 def _dropped_output(case: Case) -> Iterator[Trial]:
     """Every pattern of dropped keys is tried for each query; all queries must agree on the factor."""
     setting, base = case.setting, case.base
-    order = _order(case)
+    order = case.order
     observed = case.observed[order].reshape(-1, setting.dv)
     patterns = (np.arange(2**setting.m)[:, None] >> np.arange(setting.m)) & 1
     terms = (base["weights"][..., None] * base["v"][..., None, :, :]).reshape(-1, setting.m, setting.dv)
@@ -111,13 +110,7 @@ def recover(case: Case) -> Array | None:
     values = case.base["v"]
     if not np.isfinite(values).all() or (np.linalg.matrix_rank(values) < setting.m).any():
         return None
-    return np.asarray(case.observed[_order(case)].reshape(case.base["output"].shape) @ np.linalg.pinv(values))
-
-
-def _order(case: Case) -> NDArray[np.int64]:
-    """Where each number of the output (B, H, n, dv) stands among the observed ones."""
-    place = np.arange(case.observed.size, dtype=float).reshape(case.base["output"].shape)
-    return np.argsort(case.reading.arrange(place).reshape(-1))
+    return np.asarray(case.observed[case.order].reshape(case.base["output"].shape) @ np.linalg.pinv(values))
 
 
 def _dropped_recovered(case: Case) -> Iterator[Trial]:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from .conventions import names
 from .entry import Family
-from .flow import Label, State, Variant, single, softmax
+from .flow import Label, State, Variant, log_sum_exp, single, softmax
 from .setting import Array, Setting
 
 FAMILY = Family("scale")
@@ -134,6 +134,13 @@ def after_softmax(setting: Setting) -> Iterator[Variant]:
 
 def base_two(setting: Setting, state: State) -> None:
     state["weights"] = softmax(state["masked"] * LN2)
+    state["log_sum_exp"] = log_sum_exp(state["masked"] * LN2)
+
+
+def base_two_sums(setting: Setting, state: State) -> None:
+    """Right weights, but the log-sum-exp that comes with them is a binary logarithm."""
+    state["weights"] = softmax(state["masked"])
+    state["log_sum_exp"] = log_sum_exp(state["masked"]) / LN2
 
 
 @FAMILY.mistake(
@@ -143,3 +150,4 @@ def base_two(setting: Setting, state: State) -> None:
     links=("lightseekorg/tokenspeed!571", "vllm-project/vllm!28840", "deepseek-ai/FlashMLA!106"))
 def binary(setting: Setting) -> Iterator[Variant]:
     yield Variant((("softmax", base_two),), (Label("S12", rank=0.05, scale=setting.scale * LN2),))
+    yield Variant((("softmax", base_two_sums),), (Label("S12", "the log-sum-exp is a binary logarithm", 0.06),), pairs=False)

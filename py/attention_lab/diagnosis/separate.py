@@ -12,7 +12,7 @@ import numpy as np
 
 from attention_lab.core import Options, attend
 
-from .flow import INDEX, LAST, Label, base_state, run
+from .flow import INDEX, LAST, Label, base_state, run, stage_of
 from .mistakes import variants
 from .setting import Array, Setting, setting_of
 
@@ -58,7 +58,7 @@ def separable(problem: Asked, stage: str = "output", digits: int | None = None) 
     kv_heads = problem.options.heads[1] if problem.options.heads else np.shape(k)[-3] if np.ndim(k) > 2 else None
     setting = setting_of(trace, kv_heads)
     base = base_state(setting)
-    right = np.asarray(base[stage], np.float64).reshape(-1)
+    right = stage_of(base, stage).reshape(-1)
     peak = float(np.abs(right[np.isfinite(right)]).max(initial=0.0))
     tolerance = 1e-9 * max(peak, 1e-30) if digits is None else 10.0**-digits
     usual: dict[str, tuple[bool, float, Array]] = {}
@@ -82,8 +82,8 @@ def _predictions(setting: Setting, base: dict[str, Any], stage: str) -> Iterator
     for variant in variants(setting):
         if variant.first > INDEX[LAST[stage]]:
             continue
-        numbers = np.asarray(run(setting, base, variant, stage)[stage], np.float64)
-        if numbers.size == base[stage].size * len(variant.labels):
+        numbers = stage_of(run(setting, base, variant, stage), stage)
+        if numbers.size == stage_of(base, stage).size * len(variant.labels):
             yield from zip(variant.labels, numbers.reshape(len(variant.labels), -1), strict=True)
 
 

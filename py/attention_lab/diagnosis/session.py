@@ -225,7 +225,7 @@ class Session:
             detail=best.label.detail if best else detail, precision=precision,
             effective_scale=self._scale(case, best, verdict),
             stages=self._stages(best) if best else (),
-            invariants=invariants.check(case), candidates=self._candidates(case, trials, level),
+            invariants=invariants.check(case, verdict in ("match", "rounding")), candidates=self._candidates(case, trials, level),
             recovered_weights=recover(case), notes=(case.reading.note,) if case.reading.note else (),
             separable=len(matches) < 2)
         return message.completed(diagnosis)

@@ -153,7 +153,9 @@ def with_sink(setting: Setting, state: State, sink: Array) -> None:
     logits = state["masked"]
     top = np.maximum(logits.max(-1, keepdims=True), sink)
     exponentials = np.exp(logits - top)
-    state["weights"] = exponentials / (np.exp(sink - top) + exponentials.sum(-1, keepdims=True))
+    sums = np.exp(sink - top) + exponentials.sum(-1, keepdims=True)
+    state["weights"] = exponentials / sums
+    state["log_sum_exp"] = top + np.log(sums)
 
 
 @FAMILY.mistake(

@@ -135,10 +135,20 @@ def test_one_wrong_number_is_inconsistent() -> None:
 
 def test_what_no_softmax_gives_is_inconsistent() -> None:
     rng = np.random.default_rng(7)
+    mean = "each output is a mean of visible rows of V"
     outside = V.max(0) + rng.random((5, 2))
     result = diagnose(Q, K, V, outside)
     assert result.verdict == "inconsistent" and not result.matches
-    assert {one.name: one.holds for one in result.invariants}["inside the range of V"] is False
+    assert {one.name: one.holds for one in result.invariants}[mean] is False
+    assert mean in result.message
+    inside = rng.dirichlet(np.ones(7), 5) @ V
+    result = diagnose(Q, K, V, inside)
+    assert result.verdict == "unknown"
+    assert {one.name: one.holds for one in result.invariants}[mean] is True
+    # In the box around a triangle, but not in the triangle.
+    corner = diagnose(Q, K[:3], [[0, 0], [1, 0], [0, 1]], np.full((5, 2), 0.8))
+    assert corner.verdict == "inconsistent"
+    assert {one.name: one.detail for one in corner.invariants}[mean] == "broken in 5 rows, first row 0"
     sums = rng.random((5, 7))
     result = diagnose(Q, K, V, sums, stage="weights")
     assert result.verdict == "inconsistent"
