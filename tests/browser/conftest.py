@@ -157,6 +157,10 @@ class Lab:
             media="screen", color_scheme="light", forced_colors="none", reduced_motion="no-preference"
         )
         self.page.evaluate("try { localStorage.clear() } catch {}")
+        self.page.evaluate(
+            "for (const dialog of document.querySelectorAll('dialog[open]')) dialog.close();"
+            "document.activeElement?.blur()"  # a focused field would take the keys of the next test
+        )
         self.open()
         self.watch.clear()
 
