@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -23,8 +24,24 @@ NOT_IN_PYODIDE = {
     "needs_torch": "PyTorch does not exist inside Pyodide",
     "needs_onnx": "the onnx package does not exist inside Pyodide",
     "needs_browser": "a browser cannot be driven from inside Pyodide",
+    "needs_model": "the model's pack stands outside of what Pyodide sees here; the browser tests load it there",
     "needs_cpython": "Pyodide has no processes, no sockets and a small stack",
 }
+
+
+def find_pack() -> Path | None:
+    """The folder with the model's pack in the built site, or None."""
+    site = Path(os.environ.get("ATTENTION_LAB_DIST") or Path(__file__).parents[1] / "dist")
+    folder = site / "models" / "minilm"
+    return folder if (folder / "manifest.json").is_file() else None
+
+
+@pytest.fixture(scope="session")
+def model_pack() -> Path:
+    """The folder with the model's pack. Only for tests marked needs_model."""
+    folder = find_pack()
+    assert folder is not None
+    return folder
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
@@ -32,6 +49,10 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     for marker, reason in NOT_IN_PYODIDE.items():
         if IN_PYODIDE and item.get_closest_marker(marker):
             pytest.skip(reason)
+    if item.get_closest_marker("needs_model") and find_pack() is None:
+        if os.environ.get("ATTENTION_LAB_REQUIRE_MODEL") == "1":
+            pytest.fail("there is no pack of the model, and ATTENTION_LAB_REQUIRE_MODEL=1 says that there must be")
+        pytest.skip("there is no pack of the model; `build.py build --with-model` makes it, and .ci/run does")
     if item.get_closest_marker("needs_torch") and importlib.util.find_spec("torch") is None:
         if os.environ.get("ATTENTION_LAB_REQUIRE_TORCH") == "1":
             pytest.fail("PyTorch is not installed, and ATTENTION_LAB_REQUIRE_TORCH=1 says that it must be")

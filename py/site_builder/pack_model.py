@@ -89,23 +89,18 @@ def write_arrays(arrays: dict[str, Array]) -> bytes:
 def chosen(vocabulary: list[str], count: int) -> list[int]:
     """The places of the pieces that stay, in the model's order, which is roughly that of frequency.
 
-    Special pieces, single characters, Latin suffixes and everyday words first. Then whole Latin words by rank; one that
-    has relatives in the list (-s, -ed, -ing …) counts as three times as frequent, because names have none.
+    Special pieces, single characters and everyday words first, so that every word has a way through. Then Latin words
+    and suffixes by rank; a word that has relatives in the list (-s, -ed, -ing …) moves up, because names have none.
     """
     places = {piece: at for at, piece in enumerate(vocabulary)}
     kept = {places[piece] for piece in SPECIAL}
     kept |= {
         at for at, piece in enumerate(vocabulary) if len(piece.removeprefix("##")) == 1 and can_come(piece)
     }
-    kept |= {at for at, piece in enumerate(vocabulary) if piece.startswith("##") and is_latin(piece)}
     kept |= {places[word] for word in EVERYDAY if word in places}
-    wanted = [
-        word
-        for word in vocabulary
-        if not word.startswith(("[", "##")) and is_latin(word) and places[word] not in kept
-    ]
-    wanted.sort(key=lambda word: places[word] / (3 if has_relatives(word, places) else 1))
-    kept |= {places[word] for word in wanted[: count - len(kept)]}
+    wanted = [piece for piece in vocabulary if is_latin(piece) and places[piece] not in kept]
+    wanted.sort(key=lambda piece: places[piece] / (1.5 if has_relatives(piece, places) else 1))
+    kept |= {places[piece] for piece in wanted[: count - len(kept)]}
     return sorted(kept)
 
 

@@ -14,7 +14,7 @@ from pyodide.ffi import to_js
 from attention_lab.core import LabError
 from attention_lab.model.encoder import Current, Encoder, Pass
 from attention_lab.model.pack import Manifest, PackError, Part, check, read_manifest
-from attention_lab.page.dom import Failures, JsException, by_id, data, document, on, one, window
+from attention_lab.page.dom import Failures, JsException, by_id, data, document, on, one, root, window
 from attention_lab.render.heat_model import WHY_NOT, box, heads
 
 if TYPE_CHECKING:
@@ -81,7 +81,8 @@ class ModelPage:
                 )
             else:
                 place.innerHTML = html
-        document.documentElement.dataset.model = self.phase
+        root.dataset.model = self.phase
+        root.dataset.source = self.app.state.model or "spelling"
 
     def _on_click(self, event: Any) -> None:
         button = event.target.closest("[data-model]") if getattr(event.target, "closest", None) else None

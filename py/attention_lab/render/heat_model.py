@@ -79,14 +79,13 @@ def heads(sentence: Pass, state: State) -> str:
 
 def choices(state: State) -> str:
     """The comparisons that are asked for most, and whether [CLS] and [SEP] stand in the table."""
-    spelling = quote(f"text={quote(state.text or '')}", safe="")
     first, second = PAIR
     both = f"text={quote(first)}&amp;row=5&amp;compare={quote('text=' + quote(second), safe='')}"
     stop = ' <button type="button" data-set="compare=">Stop comparing</button>' if state.compare else ""
     hidden = state.special == "hide"
     marks = "Show" if hidden else "Leave out"
     return (
-        f'<p class="compare-choices">Compare with <button type="button" data-set="compare={spelling}">spelling vectors, same sentence</button> '
+        f'<p class="compare-choices">Compare with <button type="button" data-set="compare=model%3D">spelling vectors, same sentence</button> '
         f'<button type="button" data-set="{both}">this head on “… it was tired” and “… it was flat”</button>{stop}</p>'
         f'<p class="compare-choices"><button type="button" data-set="special={"" if hidden else "hide"}" aria-pressed="{"true" if hidden else "false"}">'
         f'{marks} [CLS] and [SEP]</button> <span class="quiet">They stay in the arithmetic{", so the visible weights of a row add up to less than 1" if hidden else ""}.</span></p>'
@@ -129,7 +128,7 @@ def real(view: View, encoder: Encoder) -> str:
         "Q, K and V are this head’s own; the softmax is computed here in float64.</p>"
         "<p><strong>Rounded:</strong> the weights are int8, with a float16 scale for every 96 of a row, instead of float32. On 24 test sentences this moves an attention weight by "
         "about 0.001 on average.</p>"
-        f"<p><strong>Cut:</strong> {facts.pieces:,} of the model’s {facts.full_pieces:,} pieces are here: all single characters, all Latin endings, the most useful words. "
+        f"<p><strong>Cut:</strong> {facts.pieces:,} of the model’s {facts.full_pieces:,} pieces are here: all single characters, the most useful words and endings. "
         f"A rarer word falls into more pieces than in the full model.{missing}</p>"
         f"{what_if}"
         f'<details><summary>Licence and model card</summary><p>{escape(facts.name)}: Apache License 2.0 (<a href="./models/minilm/LICENSE.txt">text</a>), '

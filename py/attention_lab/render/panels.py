@@ -71,6 +71,8 @@ PANELS = (
     Panel("strip", "the sentence as words", (_slot("heatmap-strip"),), ("heatmap",)),
     Panel("table", "the heatmap itself", (".heat-pair",), ("heatmap",)),
     Panel("legend", "legend", (".heat-legend",), ("heatmap",)),
+    Panel("heads", "all heads of the model", (_slot("heatmap-heads"), _slot("heatmap-head")), ("heatmap",)),
+    Panel("origin", "where a query comes from", (_slot("heatmap-origin"),), ("heatmap",)),
     Panel("choices", "comparisons to choose", (_slot("heatmap-choices"),), ("heatmap",)),
     Panel("difference", "differences of the comparison", (_slot("heatmap-difference"),), ("heatmap",)),
     Panel("export", "save buttons", (_slot("heatmap-export"),), ("heatmap",)),

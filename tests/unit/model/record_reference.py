@@ -17,7 +17,7 @@ the cat sat on the mat because the cat was tired
 The cat sat because it was tired.
 The cat sat because it was flat.
 The animal did not cross the street because it was too wide.
-Kittens purr and puppies bark.
+Kittens sleep and dogs bark.
 She opened the window and the cold wind came in.
 Why did the teacher laugh?
 Two plus two is four.
@@ -26,7 +26,7 @@ I never said she stole my money.
 A queen and a king walked into the garden.
 Rain fell on the roof of the old station all night.
 The bank of the river is steep.
-The bank lends money to small shops.
+The bank gives money to small shops.
 If you heat ice it melts.
 He gave her the book that she had asked for.
 Attention weights add up to one.
@@ -34,9 +34,9 @@ no no no no no no
 Please send the report by Friday at 5 pm.
 The lawyer questioned the witness and then she cried.
 Bread, butter and honey for breakfast!
-Mount Everest is 8849 metres high.
+This mountain is almost nine thousand metres high.
 It is what it is.
-Unhappily, the untokenizable hamster escaped.
+Surprisingly, the hungry hamster escaped into the garden.
 """.strip().split("\n")
 SCALE = 65535
 
