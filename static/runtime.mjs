@@ -1,5 +1,5 @@
 // The interpreter that PyScript is told to use: Pyodide with NumPy and our package already in it.
-// Everything is fetched and started at once, as soon as this module runs; PyScript only waits for the result.
+// Everything is started at once, as soon as the page has painted; PyScript only waits for the result.
 // Python comes from the build's memory snapshot; where that cannot be used, it starts the normal way.
 // This module reports progress and failure to the page. It does not touch the page's content.
 
@@ -50,6 +50,13 @@ function watchMain(pyodide) {
 }
 
 // --- downloads ------------------------------------------------------------------------------------------------------
+
+// The prerendered answer comes first: until it is painted, the page's preload links download, and nothing else happens.
+const painted = new Promise((resolve) => {
+  if (document.visibilityState === "hidden" || !PerformanceObserver.supportedEntryTypes?.includes("paint")) resolve();
+  else new PerformanceObserver(resolve).observe({ type: "paint", buffered: true });
+  setTimeout(resolve, 1000); // should it never come
+});
 
 let expected = 0;
 let fetched = 0;
@@ -111,7 +118,7 @@ const started = new Map();
 function part(name, load) {
   if (!started.has(name)) {
     expected += manifest.files[name].size;
-    const promise = load(name);
+    const promise = painted.then(() => load(name));
     promise.catch(() => {}); // whoever waits for it hears of it
     started.set(name, promise);
   }

@@ -44,7 +44,9 @@ def boot(runtime: Runtime) -> str:
     wanted = ("snapshot",) if runtime.snapshot else ("stdlib", "numpy", "app")
     data = [runtime.assets[name].path for name in ("wasm", "multiarray", "linalg", *wanted)] + ["main.py"]
     lines = [f'<link rel="modulepreload" href="./{path}">' for path in modules]
-    lines += [f'<link rel="preload" as="fetch" crossorigin href="./{path}">' for path in data]
+    lines += [
+        f'<link rel="preload" as="fetch" fetchpriority="low" crossorigin href="./{path}">' for path in data
+    ]
     lines += [
         '<script src="./before.js"></script>',
         '<script defer src="./offline.js"></script>',

@@ -75,7 +75,12 @@ def engines() -> list[Engine]:
     """What is installed, Chromium first."""
     found = []
     if chromium := system_chromium():
-        quiet = ["--no-first-run", "--disable-background-networking", "--disable-component-update"]
+        quiet = [
+            "--window-size=1280,900",
+            "--no-first-run",
+            "--disable-background-networking",
+            "--disable-component-update",
+        ]
         sandbox = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
         command = [chromium, "--headless=new", "--user-data-dir={profile}", *quiet, *sandbox]
         found.append(Engine("Chromium", _version([chromium]), command))
@@ -84,7 +89,15 @@ def engines() -> list[Engine]:
             Engine(
                 "Firefox",
                 _version([firefox]),
-                [firefox, "--headless", "--no-remote", "--profile", "{profile}"],
+                [
+                    firefox,
+                    "--headless",
+                    "--width=1280",
+                    "--height=900",
+                    "--no-remote",
+                    "--profile",
+                    "{profile}",
+                ],
             )
         )
     browsers = sorted(Path("/usr/lib").glob("*/webkit2gtk-4.*/MiniBrowser"))
