@@ -236,7 +236,7 @@ class TestFetching:
     def test_cancel_and_go_on(self, fresh_page: Callable, site: str) -> None:
         page = self.start(fresh_page, site)
         held: list[Route] = []
-        page.route("**/layer-2-*", held.append)
+        page.route("**/layer-2-*", lambda route: held.append(route))
         page.select_option("#model", "minilm")
         expect(page.locator(".heat-status")).to_contain_text(
             "MiniLM layer 0", timeout=LOADED

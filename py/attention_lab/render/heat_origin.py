@@ -86,7 +86,7 @@ def _terms(found: Origin, c: int) -> str:
                 found.weight[c].tolist(),
                 products.tolist(),
                 strict=True,
-            )  # fmt: skip
+            )
         )
     )
     heads = "".join(
