@@ -86,7 +86,9 @@ class Case:
         """Half-width of the digits plus the noise of that precision."""
         if level == "digits":
             # Printed digits may hide a float32 computation whose last rounding fell the other way.
-            return np.asarray(self.half + self._noise("float64") + np.minimum(self._noise("float32"), 0.02 * self.half))
+            return np.asarray(
+                self.half + self._noise("float64") + np.minimum(self._noise("float32"), 0.02 * self.half)
+            )
         return np.asarray(self.half + self._noise(level))
 
     def _noise(self, name: str) -> Array:
@@ -144,16 +146,20 @@ class Case:
         setting = self.setting
         counts = np.array(setting.m) if setting.keep is None else setting.keep.sum(-1)
         visible = np.broadcast_to(counts, (setting.batches, setting.heads, setting.n))
-        free = {"output": np.minimum(visible - 1, setting.dv), "weights": visible - 1}.get(self.reading.stage, visible)
+        free = {"output": np.minimum(visible - 1, setting.dv), "weights": visible - 1}.get(
+            self.reading.stage, visible
+        )
         with np.errstate(all="ignore"):
             bits = np.clip(np.log2(ratio), 0.0, 64.0)
         bits = np.sort(np.where(np.isnan(bits), 64.0, bits))[::-1]
-        return float(bits[fitted:int(free.clip(0).sum())].sum())
+        return float(bits[fitted : int(free.clip(0).sum())].sum())
 
     def affects(self, variant: Variant) -> bool:
         return variant.first <= INDEX[LAST[self.reading.stage]]
 
-    def trials(self, variant: Variant, inside: Variant | None = None, state: State | None = None) -> Iterator[list[Trial]]:
+    def trials(
+        self, variant: Variant, inside: Variant | None = None, state: State | None = None
+    ) -> Iterator[list[Trial]]:
         """Try every parameter of `variant`, on top of `inside` (whose state is given), some at a time."""
         cells = self.observed.size
         setting, labels = self.setting, len(variant.labels)
@@ -164,14 +170,27 @@ class Case:
             part = variant.part(chosen) if len(chosen) < labels else variant
             after = run(setting, self.base if state is None else state, part, self.reading.stage, inside)
             predicted = self.reading.cells(after)
-            names = part.labels if inside is None else [join(a, b) for a in inside.labels for b in part.labels]
+            names = (
+                part.labels if inside is None else [join(a, b) for a in inside.labels for b in part.labels]
+            )
             if predicted.size != cells * len(names):
                 return  # other axes attend to each other, or a later step makes the earlier one irrelevant
             rows = predicted.reshape(-1, cells)
             errors, times = self._measure(rows)
-            yield [Trial(self, label, errors[row], times[row], rows[row].copy() if min(times[row]) <= 1 else None,
-                         variant, start + row % len(chosen), inside, row // len(chosen))
-                   for row, label in enumerate(names)]
+            yield [
+                Trial(
+                    self,
+                    label,
+                    errors[row],
+                    times[row],
+                    rows[row].copy() if min(times[row]) <= 1 else None,
+                    variant,
+                    start + row % len(chosen),
+                    inside,
+                    row // len(chosen),
+                )
+                for row, label in enumerate(names)
+            ]
 
     def trial(self, label: Label, predicted: Array, fitted: int = 0) -> Trial:
         """A trial of numbers computed elsewhere, from so many fitted ones."""
@@ -186,8 +205,13 @@ class Case:
 def join(first: Label, second: Label) -> Label:
     """The label of a pair."""
     details = ", ".join(f"{label.id}: {label.detail}" for label in (first, second) if label.detail)
-    return Label(f"{first.id}+{second.id}", details, first.rank + second.rank,
-                 tuple(dict.fromkeys(first.frameworks + second.frameworks)), first.scale or second.scale)
+    return Label(
+        f"{first.id}+{second.id}",
+        details,
+        first.rank + second.rank,
+        tuple(dict.fromkeys(first.frameworks + second.frameworks)),
+        first.scale or second.scale,
+    )
 
 
 __all__ = ["Case", "Trial", "composable", "join"]

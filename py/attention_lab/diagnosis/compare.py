@@ -25,11 +25,15 @@ def half_widths(observed: Array, digits: int | None, resolution: Any) -> Array:
         try:
             return np.broadcast_to(widths, observed.shape) * (1 + 1e-6)
         except ValueError:
-            raise LabError(f"resolution must fit the observed numbers {observed.shape}; got {widths.shape}", "observed") from None
+            raise LabError(
+                f"resolution must fit the observed numbers {observed.shape}; got {widths.shape}", "observed"
+            ) from None
     if digits is None:
         return np.zeros(observed.shape)
     if isinstance(digits, bool) or not isinstance(digits, (int, np.integer)) or digits < 0:
-        raise LabError(f"digits must be a whole number of decimals, 0 or more, or None; got {digits!r}", "digits")
+        raise LabError(
+            f"digits must be a whole number of decimals, 0 or more, or None; got {digits!r}", "digits"
+        )
     return np.full(observed.shape, HALF * 10.0 ** -int(digits))
 
 
@@ -47,7 +51,11 @@ def worst(predicted: Array, observed: Array, tolerance: Array) -> Array:
 def differs(predicted: Array, observed: Array, tolerance: Array) -> NDArray[np.bool_]:
     """Cell by cell, True where they differ by more than the tolerance."""
     with np.errstate(all="ignore"):
-        close = (np.abs(predicted - observed) <= tolerance) | (predicted == observed) | (np.isnan(predicted) & np.isnan(observed))
+        close = (
+            (np.abs(predicted - observed) <= tolerance)
+            | (predicted == observed)
+            | (np.isnan(predicted) & np.isnan(observed))
+        )
     return np.asarray(~close)
 
 

@@ -10,7 +10,10 @@ from functools import cache
 from attention_lab.core.conventions import conventions
 
 # Documented behaviour that the table keeps in its notes.
-OTHER_CORNER = {"top-left": (), "bottom-right": ("PyTorch causal_lower_right", "xFormers FromBottomRightMask")}
+OTHER_CORNER = {
+    "top-left": (),
+    "bottom-right": ("PyTorch causal_lower_right", "xFormers FromBottomRightMask"),
+}
 WINDOW_INCLUSIVE = ("FlashAttention", "JAX", "ONNX opset 25")
 WINDOW_COUNT = ("Hugging Face",)
 MEAN_WEIGHTS = ("PyTorch nn.MultiheadAttention",)

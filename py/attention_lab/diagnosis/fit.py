@@ -34,10 +34,15 @@ def fitted(case: Case) -> Generator[Trial | None, None, None]:
         yield case.trial(Label("X10", f"sink {found[0]:.6g}", 2.1), found[1], 1)
     keep, bias = setting.keep, setting.bias
     # The fill comes after the mask among the parameters of set_mask.
-    if keep is not None and (found := (yield from fit_number(case, "masked", set_mask, np.linspace(-30, 6, 37), keep))):
+    if keep is not None and (
+        found := (yield from fit_number(case, "masked", set_mask, np.linspace(-30, 6, 37), keep))
+    ):
         yield case.trial(Label("M7", f"filled with {found[0]:.6g}", 2.2), found[1], 1)
-    if bias is not None and bias.any() and (
-            found := (yield from fit_number(case, "biased", set_bias, np.linspace(-8, 8, 33)))):
+    if (
+        bias is not None
+        and bias.any()
+        and (found := (yield from fit_number(case, "biased", set_bias, np.linspace(-8, 8, 33))))
+    ):
         yield case.trial(Label("A2", f"factor {found[0]:.6g}", 2.3), found[1], 1)
     if case.reading.stage in ("weights", "output"):
         yield from weakened(case)
@@ -46,7 +51,9 @@ def fitted(case: Case) -> Generator[Trial | None, None, None]:
         yield from projected(case)
 
 
-def fit_number(case: Case, step: str, function: Step, grid: NDArray[Any], *fixed: NDArray[Any]) -> Generator[None, None, Found]:
+def fit_number(
+    case: Case, step: str, function: Step, grid: NDArray[Any], *fixed: NDArray[Any]
+) -> Generator[None, None, Found]:
     """The number that brings `function(…, *fixed, number)` closest to the observed numbers, and what it then gives.
 
     The best of `grid`, then Gauss–Newton steps, which reach full precision when an exact answer exists.
@@ -60,7 +67,9 @@ def fit_number(case: Case, step: str, function: Step, grid: NDArray[Any], *fixed
         params = tuple(np.broadcast_to(array, (len(values), *array.shape)) for array in fixed)
         numbers = values.reshape(-1, 1, 1, 1, 1)
         variant = Variant(((step, function),), (Label(""),) * len(values), (*params, numbers))
-        return case.reading.cells(run(setting, case.base, variant, case.reading.stage)).reshape(len(values), -1)
+        return case.reading.cells(run(setting, case.base, variant, case.reading.stage)).reshape(
+            len(values), -1
+        )
 
     def miss(values: Array) -> Array:
         with np.errstate(all="ignore"):
@@ -68,13 +77,13 @@ def fit_number(case: Case, step: str, function: Step, grid: NDArray[Any], *fixed
 
     misses = np.empty(len(grid))
     for start in range(0, len(grid), at_once):
-        misses[start:start + at_once] = miss(grid[start:start + at_once])
+        misses[start : start + at_once] = miss(grid[start : start + at_once])
         yield
     if not np.isfinite(misses).any():
         return None
     best = int(np.nanargmin(misses))
     number = float(grid[best])
-    gap = float(np.abs(np.diff(grid)[max(best - 1, 0):best + 1]).max())
+    gap = float(np.abs(np.diff(grid)[max(best - 1, 0) : best + 1]).max())
     for _ in range(ROUNDS):
         middle, slope = _slope(predict, number)
         steepness = float(slope[usable] @ slope[usable])

@@ -47,9 +47,11 @@ class Variant:
 
     def part(self, chosen: Sequence[int]) -> Variant:
         """Only the labels with these numbers."""
-        return replace(self, labels=tuple(self.labels[i] for i in chosen),
-                       params=tuple(array[list(chosen)] for array in self.params))
-
+        return replace(
+            self,
+            labels=tuple(self.labels[i] for i in chosen),
+            params=tuple(array[list(chosen)] for array in self.params),
+        )
 
     def parts(self, size: int) -> Iterator[Variant]:
         """The same in parts of at most `size` labels."""
@@ -184,15 +186,35 @@ def _nothing(setting: Setting, state: State) -> None:
 
 
 STEPS: dict[str, Step] = {
-    "split": _split, "group": _group, "alter": _nothing, "scores": _scores, "scaled": _scaled,
-    "tempered": _tempered, "capped": _capped, "biased": _biased, "masked": _masked, "softmax": _softmax,
-    "after": _nothing, "values": _nothing, "output": _output, "merged": _nothing,
+    "split": _split,
+    "group": _group,
+    "alter": _nothing,
+    "scores": _scores,
+    "scaled": _scaled,
+    "tempered": _tempered,
+    "capped": _capped,
+    "biased": _biased,
+    "masked": _masked,
+    "softmax": _softmax,
+    "after": _nothing,
+    "values": _nothing,
+    "output": _output,
+    "merged": _nothing,
 }
 NAMES = tuple(STEPS)
 INDEX = {name: position for position, name in enumerate(NAMES)}
 # The last step that may still change a stage.
-LAST = {"scores": "scores", "scaled": "scaled", "tempered": "tempered", "capped": "capped", "biased": "biased",
-        "masked": "masked", "log_sum_exp": "softmax", "weights": "after", "output": "merged"}
+LAST = {
+    "scores": "scores",
+    "scaled": "scaled",
+    "tempered": "tempered",
+    "capped": "capped",
+    "biased": "biased",
+    "masked": "masked",
+    "log_sum_exp": "softmax",
+    "weights": "after",
+    "output": "merged",
+}
 
 
 def base_state(setting: Setting) -> State:
@@ -214,7 +236,7 @@ def run(setting: Setting, state: State, variant: Variant, stage: str, inside: Va
         _widen(state)
     params = variant.params
     with np.errstate(all="ignore"):
-        for name in NAMES[variant.first:INDEX[LAST[stage]] + 1]:
+        for name in NAMES[variant.first : INDEX[LAST[stage]] + 1]:
             function = changes.get(name)
             if function is None:
                 STEPS[name](setting, state)
@@ -234,9 +256,30 @@ def _widen(state: State) -> None:
 def composable(first: Variant, second: Variant) -> bool:
     """Two variants make a pair if they replace different steps, the first one earlier."""
     steps = {name for name, _ in first.steps}
-    return (first.pairs and second.pairs and first.first < second.first
-            and not steps & {name for name, _ in second.steps})
+    return (
+        first.pairs
+        and second.pairs
+        and first.first < second.first
+        and not steps & {name for name, _ in second.steps}
+    )
 
 
-__all__ = ["INDEX", "LAST", "Label", "State", "Variant", "base_state", "composable", "empty_fill", "log_sum_exp", "meet", "mix", "run",
-           "single", "softmax", "stack", "stage_of", "transposed"]
+__all__ = [
+    "INDEX",
+    "LAST",
+    "Label",
+    "State",
+    "Variant",
+    "base_state",
+    "composable",
+    "empty_fill",
+    "log_sum_exp",
+    "meet",
+    "mix",
+    "run",
+    "single",
+    "softmax",
+    "stack",
+    "stage_of",
+    "transposed",
+]

@@ -33,10 +33,16 @@ def set_split(setting: Setting, state: State, q: Array, k: Array, v: Array) -> N
 
 
 @FAMILY.mistake(
-    "H1", name="heads split by reshape alone", says="heads are split by a reshape without the transpose",
-    formula="X.reshape(B, H, T, d) instead of X.reshape(B, T, H, d) transposed", fingerprint="each head mixes positions and heads",
-    needs="more than one head and position", numpy=NUMPY_SPLIT, torch=TORCH_SPLIT,
-    links=("reczoo/FuxiCTR#30", "649453932/Chinese-Text-Classification-Pytorch#10", "onnx/onnx#7118"))
+    "H1",
+    name="heads split by reshape alone",
+    says="heads are split by a reshape without the transpose",
+    formula="X.reshape(B, H, T, d) instead of X.reshape(B, T, H, d) transposed",
+    fingerprint="each head mixes positions and heads",
+    needs="more than one head and position",
+    numpy=NUMPY_SPLIT,
+    torch=TORCH_SPLIT,
+    links=("reczoo/FuxiCTR#30", "649453932/Chinese-Text-Classification-Pytorch#10", "onnx/onnx#7118"),
+)
 def by_reshape(setting: Setting) -> Iterator[Variant]:
     if setting.heads == 1:
         return
@@ -54,11 +60,20 @@ def by_reshape(setting: Setting) -> Iterator[Variant]:
 
 
 @FAMILY.mistake(
-    "H2", name="heads merged without the transpose", says="heads are merged by a reshape without the transpose",
-    formula="O.reshape(B, T, H·d)", fingerprint="the output holds the right numbers in other places", needs="more than one head and query",
+    "H2",
+    name="heads merged without the transpose",
+    says="heads are merged by a reshape without the transpose",
+    formula="O.reshape(B, T, H·d)",
+    fingerprint="the output holds the right numbers in other places",
+    needs="more than one head and query",
     numpy="out = out.transpose(0, 2, 1, 3).reshape(batch, length, heads * d)",
     torch="out = out.transpose(1, 2).reshape(batch, length, heads * d)",
-    links=("jsbaan/transformer-from-scratch!6", "ajhalthor/Transformer-Neural-Network!4", "hackiey/QAnet-pytorch#2"))
+    links=(
+        "jsbaan/transformer-from-scratch!6",
+        "ajhalthor/Transformer-Neural-Network!4",
+        "hackiey/QAnet-pytorch#2",
+    ),
+)
 def merged_by_reshape(setting: Setting) -> Iterator[Variant]:
     def merge(setting: Setting, state: State) -> None:
         output = state["output"]
@@ -69,10 +84,16 @@ def merged_by_reshape(setting: Setting) -> Iterator[Variant]:
 
 
 @FAMILY.mistake(
-    "H3", name="shared heads tiled", says="key/value heads are tiled over the query heads instead of each serving a run of them",
-    formula="key/value head h mod H_kv instead of h // g", fingerprint="query heads read another group's keys",
-    needs="1 < key/value heads < query heads", numpy="k = np.repeat(k, groups, axis=1)  # not np.tile",
-    torch="k = k.repeat_interleave(groups, dim=1)  # not k.repeat(1, groups, 1, 1)", links=("onnx/onnx!7274", "ekzhang/jax-js!180"))
+    "H3",
+    name="shared heads tiled",
+    says="key/value heads are tiled over the query heads instead of each serving a run of them",
+    formula="key/value head h mod H_kv instead of h // g",
+    fingerprint="query heads read another group's keys",
+    needs="1 < key/value heads < query heads",
+    numpy="k = np.repeat(k, groups, axis=1)  # not np.tile",
+    torch="k = k.repeat_interleave(groups, dim=1)  # not k.repeat(1, groups, 1, 1)",
+    links=("onnx/onnx!7274", "ekzhang/jax-js!180"),
+)
 def tiled(setting: Setting) -> Iterator[Variant]:
     def tile(setting: Setting, state: State) -> None:
         heads = np.arange(setting.heads) % setting.kv_heads
@@ -83,9 +104,17 @@ def tiled(setting: Setting) -> Iterator[Variant]:
 
 
 @FAMILY.mistake(
-    "H4", name="weights averaged over the heads", says="the weights are averaged over the heads", formula="W = mean_h W_h",
-    fingerprint="one weight matrix for all heads", needs="more than one head", convention=True, frameworks=conventions.MEAN_WEIGHTS,
-    numpy="return weights  # (batch, heads, n, m), not weights.mean(1)", torch="mha(x, x, x, average_attn_weights=False)")
+    "H4",
+    name="weights averaged over the heads",
+    says="the weights are averaged over the heads",
+    formula="W = mean_h W_h",
+    fingerprint="one weight matrix for all heads",
+    needs="more than one head",
+    convention=True,
+    frameworks=conventions.MEAN_WEIGHTS,
+    numpy="return weights  # (batch, heads, n, m), not weights.mean(1)",
+    torch="mha(x, x, x, average_attn_weights=False)",
+)
 def averaged(setting: Setting) -> Iterator[Variant]:
     def average(setting: Setting, state: State) -> None:
         weights = state["weights"]
@@ -100,14 +129,24 @@ def merge_one(setting: Setting, state: State) -> None:
 
 
 @FAMILY.mistake(
-    "H5", name="heads not split", says="the heads are not split: one head spans the whole width",
-    formula="softmax(Q Kᵀ / √(H d)) V over the packed width", fingerprint="the scores are the sum over heads, with c = 1/√(H·d)",
-    needs="more than one head", numpy=NUMPY_SPLIT, torch=TORCH_SPLIT)
+    "H5",
+    name="heads not split",
+    says="the heads are not split: one head spans the whole width",
+    formula="softmax(Q Kᵀ / √(H d)) V over the packed width",
+    fingerprint="the scores are the sum over heads, with c = 1/√(H·d)",
+    needs="more than one head",
+    numpy=NUMPY_SPLIT,
+    torch=TORCH_SPLIT,
+)
 def unsplit(setting: Setting) -> Iterator[Variant]:
     def join(setting: Setting, state: State) -> None:
-        state.update(q=packed(setting.q)[:, None], own_k=packed(setting.k)[:, None], own_v=packed(setting.v)[:, None],
-                     keep=None if setting.keep is None else setting.keep[:, :1],
-                     bias=None if setting.bias is None else setting.bias[:, :1])
+        state.update(
+            q=packed(setting.q)[:, None],
+            own_k=packed(setting.k)[:, None],
+            own_v=packed(setting.v)[:, None],
+            keep=None if setting.keep is None else setting.keep[:, :1],
+            bias=None if setting.bias is None else setting.bias[:, :1],
+        )
 
     def no_groups(setting: Setting, state: State) -> None:
         state.update(k=state["own_k"], v=state["own_v"])
@@ -124,15 +163,26 @@ def unsplit(setting: Setting) -> Iterator[Variant]:
 
 
 @FAMILY.mistake(
-    "H6", name="attention over the heads", says="attention runs over the heads of each token instead of the tokens of each head",
-    formula="softmax over H × H for each token", fingerprint="a token does not depend on any other token", needs="n = m > 1",
-    numpy=NUMPY_SPLIT, torch=TORCH_SPLIT)
+    "H6",
+    name="attention over the heads",
+    says="attention runs over the heads of each token instead of the tokens of each head",
+    formula="softmax over H × H for each token",
+    fingerprint="a token does not depend on any other token",
+    needs="n = m > 1",
+    numpy=NUMPY_SPLIT,
+    torch=TORCH_SPLIT,
+)
 def over_heads(setting: Setting) -> Iterator[Variant]:
     if setting.n == setting.m and setting.heads > 1:
         # With one leading axis, a batch is more usual than heads: H7 first.
-        yield Variant((("output", across(-3)),), (Label("H6", rank=0.05 if setting.one_axis else 0.0),), pairs=False)
-        yield Variant((("output", across(-3)), ("merged", _merge_tokens)),
-                      (Label("H6", "and the result transposed before the merge", 0.2),), pairs=False)
+        yield Variant(
+            (("output", across(-3)),), (Label("H6", rank=0.05 if setting.one_axis else 0.0),), pairs=False
+        )
+        yield Variant(
+            (("output", across(-3)), ("merged", _merge_tokens)),
+            (Label("H6", "and the result transposed before the merge", 0.2),),
+            pairs=False,
+        )
 
 
 def _merge_tokens(setting: Setting, state: State) -> None:
@@ -155,10 +205,16 @@ def across(axis: int) -> Step:
 
 
 @FAMILY.mistake(
-    "H7", name="attention over the batch", says="attention runs over the batch axis instead of the positions",
-    formula="axes 0 and 1 swapped", fingerprint="the result depends on the other batch entries", needs="more than one batch entry, n = m",
-    numpy="x = x.transpose(1, 0, 2)  # to (batch, length, width)", torch="nn.MultiheadAttention(width, heads, batch_first=True)",
-    links=("om-ai-lab/OmDet#19",))
+    "H7",
+    name="attention over the batch",
+    says="attention runs over the batch axis instead of the positions",
+    formula="axes 0 and 1 swapped",
+    fingerprint="the result depends on the other batch entries",
+    needs="more than one batch entry, n = m",
+    numpy="x = x.transpose(1, 0, 2)  # to (batch, length, width)",
+    torch="nn.MultiheadAttention(width, heads, batch_first=True)",
+    links=("om-ai-lab/OmDet#19",),
+)
 def over_batch(setting: Setting) -> Iterator[Variant]:
     if setting.n != setting.m:
         return
@@ -169,8 +225,15 @@ def over_batch(setting: Setting) -> Iterator[Variant]:
 
 
 @FAMILY.mistake(
-    "H8", name="every head reads head 0", says="every head uses the numbers of head 0", formula="O_h = O_0",
-    fingerprint="all heads are equal", needs="more than one head", numpy="k_h = k[:, h]  # not k[:, 0]", torch="k_h = k[:, h]  # not k[:, 0]")
+    "H8",
+    name="every head reads head 0",
+    says="every head uses the numbers of head 0",
+    formula="O_h = O_0",
+    fingerprint="all heads are equal",
+    needs="more than one head",
+    numpy="k_h = k[:, h]  # not k[:, 0]",
+    torch="k_h = k[:, h]  # not k[:, 0]",
+)
 def first_head(setting: Setting) -> Iterator[Variant]:
     def output(setting: Setting, state: State) -> None:
         for name in ("weights", "output"):
@@ -193,8 +256,15 @@ def first_head(setting: Setting) -> Iterator[Variant]:
 
 
 FAMILY.add(
-    "H10", name="projection mismatch", says="the projections differ: x W against x Wᵀ, a bias, or their order", formula="V′ = x W",
-    fingerprint="the output is the right one times a fixed matrix; the first causal row is not V[0]", needs="a causal mask, or n > dᵥ + 1",
-    same_as="not an attention mistake", numpy="v = x @ w_v.T + b_v  # nn.Linear stores W as (out, in)",
-    torch="v = F.linear(x, w_v, b_v)", links=("neetcode-gh/leetcode#5219", "neetcode-gh/leetcode#5169", "neetcode-gh/leetcode#5712"),
-    note="It happens before attention; it is recognised when the output is the right one times one matrix.")
+    "H10",
+    name="projection mismatch",
+    says="the projections differ: x W against x Wᵀ, a bias, or their order",
+    formula="V′ = x W",
+    fingerprint="the output is the right one times a fixed matrix; the first causal row is not V[0]",
+    needs="a causal mask, or n > dᵥ + 1",
+    same_as="not an attention mistake",
+    numpy="v = x @ w_v.T + b_v  # nn.Linear stores W as (out, in)",
+    torch="v = F.linear(x, w_v, b_v)",
+    links=("neetcode-gh/leetcode#5219", "neetcode-gh/leetcode#5169", "neetcode-gh/leetcode#5712"),
+    note="It happens before attention; it is recognised when the output is the right one times one matrix.",
+)

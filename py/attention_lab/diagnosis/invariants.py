@@ -15,9 +15,14 @@ from .result import Invariant
 from .setting import Array
 
 # Failing one of these means that no softmax could have given the numbers.
-IMPOSSIBLE = ("each row sums to 1", "no weight is negative", "each output is a mean of visible rows of V", "no NaN",
-              "nothing infinite")
-STEPS = 100
+IMPOSSIBLE = (
+    "each row sums to 1",
+    "no weight is negative",
+    "each output is a mean of visible rows of V",
+    "no NaN",
+    "nothing infinite",
+)
+STEPS = 40
 
 
 def check(case: Case, right: bool = False) -> tuple[Invariant, ...]:
@@ -27,7 +32,9 @@ def check(case: Case, right: bool = False) -> tuple[Invariant, ...]:
 
 def _checks(case: Case, right: bool) -> Iterator[Invariant]:
     stage, observed = case.reading.stage, case.observed.reshape(case.reading.shape)
-    inputs_finite = all(np.isfinite(array).all() for array in (case.setting.q, case.setting.k, case.setting.v))
+    inputs_finite = all(
+        np.isfinite(array).all() for array in (case.setting.q, case.setting.k, case.setting.v)
+    )
     expected = case.reading.expected
     if inputs_finite:
         yield _where("no NaN", np.isnan(observed) & ~np.isnan(expected))
@@ -61,8 +68,16 @@ def _output(case: Case, observed: Array, tolerance: Array, right: bool) -> Itera
     visible = np.broadcast_to(visible, shape[:3] + (case.setting.m,))
     # What a query without keys gives is convention, and NaN is another matter.
     asked = np.asarray(visible.any(-1) & np.isfinite(four).all(-1))
-    outside = np.zeros_like(asked) if right else outside_hull(np.where(asked[..., None], four, 0.0), values, visible, widths)
-    yield _where("each output is a mean of visible rows of V", (outside & asked).reshape(case.setting.lead + shape[2:3]), "row")
+    outside = (
+        np.zeros_like(asked)
+        if right
+        else outside_hull(np.where(asked[..., None], four, 0.0), values, visible, widths)
+    )
+    yield _where(
+        "each output is a mean of visible rows of V",
+        (outside & asked).reshape(case.setting.lead + shape[2:3]),
+        "row",
+    )
     if keep is not None:
         lone = np.broadcast_to((keep.sum(-1) == 1)[..., None], shape)
         alone = case.reading.arrange(lone.astype(float)).reshape(observed.shape) > 0
@@ -72,11 +87,14 @@ def _output(case: Case, observed: Array, tolerance: Array, right: bool) -> Itera
             yield _where("a query with one visible key gives that row of V", wrong)
 
 
-def outside_hull(points: Array, values: Array, visible: NDArray[np.bool_], widths: Array) -> NDArray[np.bool_]:
+def outside_hull(
+    points: Array, values: Array, visible: NDArray[np.bool_], widths: Array
+) -> NDArray[np.bool_]:
     """(B, H, n): True where no mean of the visible rows of V comes within `widths` of the point.
 
     Gilbert's algorithm (1966) walks to the closest mean; a row is called outside only once a plane proves it.
     """
+
     def along(direction: Array) -> Array:
         return np.where(visible, direction @ np.swapaxes(values, -1, -2), -np.inf)
 

@@ -10,18 +10,31 @@ from typing import Any
 
 import numpy as np
 
-from attention_lab.core import LabError, Options, attend
+from attention_lab.core import LabError, Options
 
 from . import compare
 from .flow import base_state
 from .reading import STAGES, readings
 from .result import Diagnosis
 from .session import Progress, Session
-from .setting import Array, setting_of
+from .setting import Array, compute
+
+DEFAULT = Options()
 
 
-def diagnose(q: Any, k: Any, v: Any, observed: Any, options: Options = Options(), keep: Any = None, bias: Any = None,  # noqa: B008
-             stage: str = "auto", digits: int | None = None, *, resolution: Any = None) -> Diagnosis:
+def diagnose(
+    q: Any,
+    k: Any,
+    v: Any,
+    observed: Any,
+    options: Options = DEFAULT,
+    keep: Any = None,
+    bias: Any = None,
+    stage: str = "auto",
+    digits: int | None = None,
+    *,
+    resolution: Any = None,
+) -> Diagnosis:
     """What `observed` is: our result, a rounding of it, a library's convention, a known mistake, or none of these.
 
     q, k, v, options, keep and bias as in attend(). `observed` are scores, weights, output or log-sum-exp in the shape
@@ -38,12 +51,22 @@ def diagnose(q: Any, k: Any, v: Any, observed: Any, options: Options = Options()
             return result
 
 
-def diagnose_steps(q: Any, k: Any, v: Any, observed: Any, options: Options = Options(), keep: Any = None,  # noqa: B008
-                   bias: Any = None, stage: str = "auto", digits: int | None = None, *, resolution: Any = None) -> Progress:
+def diagnose_steps(
+    q: Any,
+    k: Any,
+    v: Any,
+    observed: Any,
+    options: Options = DEFAULT,
+    keep: Any = None,
+    bias: Any = None,
+    stage: str = "auto",
+    digits: int | None = None,
+    *,
+    resolution: Any = None,
+) -> Progress:
     """diagnose() in small pieces: yields the fraction done, returns the Diagnosis (as StopIteration.value)."""
     numbers = _numbers(observed)
-    trace = attend(q, k, v, options, keep=keep, bias=bias)
-    setting = setting_of(trace, options.heads[1] if options.heads else np.shape(k)[-3] if np.ndim(k) > 2 else None)
+    trace, setting = compute(q, k, v, options, keep, bias)
     half = compare.half_widths(numbers, digits, resolution)
     found = readings(setting, trace, numbers.shape, stage)
     yield 0.02
@@ -52,8 +75,16 @@ def diagnose_steps(q: Any, k: Any, v: Any, observed: Any, options: Options = Opt
     return result
 
 
-def diagnose_stages(q: Any, k: Any, v: Any, arrays: Mapping[str, Any], options: Options = Options(), keep: Any = None,  # noqa: B008
-                    bias: Any = None, digits: int | None = None) -> tuple[Diagnosis, ...]:
+def diagnose_stages(
+    q: Any,
+    k: Any,
+    v: Any,
+    arrays: Mapping[str, Any],
+    options: Options = DEFAULT,
+    keep: Any = None,
+    bias: Any = None,
+    digits: int | None = None,
+) -> tuple[Diagnosis, ...]:
     """diagnose() for several stages of one computation, in the order in which they are computed.
 
     arrays maps stage names to numbers. The first result that is not "match" or "rounding" is where it goes wrong.
@@ -62,7 +93,11 @@ def diagnose_stages(q: Any, k: Any, v: Any, arrays: Mapping[str, Any], options: 
     unknown = sorted(set(arrays) - set(order))
     if unknown:
         raise LabError(f"stages must be among {', '.join(order)}; got {', '.join(unknown)}", "stage")
-    return tuple(diagnose(q, k, v, arrays[stage], options, keep, bias, stage, digits) for stage in order if stage in arrays)
+    return tuple(
+        diagnose(q, k, v, arrays[stage], options, keep, bias, stage, digits)
+        for stage in order
+        if stage in arrays
+    )
 
 
 def _numbers(observed: Any) -> Array:
@@ -72,7 +107,9 @@ def _numbers(observed: Any) -> Array:
             raise TypeError
         numbers = array.astype(np.float64)
     except (TypeError, ValueError):
-        raise LabError("The numbers to check must form one rectangular array of real numbers.", "observed") from None
+        raise LabError(
+            "The numbers to check must form one rectangular array of real numbers.", "observed"
+        ) from None
     if numbers.size == 0:
         raise LabError("There are no numbers to check.", "observed")
     return numbers

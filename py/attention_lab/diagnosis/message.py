@@ -10,9 +10,17 @@ from dataclasses import replace
 from .mistakes import CATALOGUE
 from .result import Diagnosis, Verdict
 
-STAGE = {"scores": "scores", "scaled": "scaled scores", "tempered": "scores after the temperature", "capped": "capped scores",
-         "biased": "scores with the bias", "masked": "masked scores", "weights": "weights", "output": "output",
-         "log_sum_exp": "log-sum-exp"}
+STAGE = {
+    "scores": "scores",
+    "scaled": "scaled scores",
+    "tempered": "scores after the temperature",
+    "capped": "capped scores",
+    "biased": "scores with the bias",
+    "masked": "masked scores",
+    "weights": "weights",
+    "output": "output",
+    "log_sum_exp": "log-sum-exp",
+}
 MOST = 3  # names in a sentence
 PRECISION = {"float32": "float32", "float16": "float16", "bfloat16": "bfloat16", "tf32": "TF32"}
 
@@ -42,7 +50,9 @@ def _sentence(result: Diagnosis, lone: bool) -> str:
         return f"Your {what} {be} what comes out when {_clause(result)}; {done}."
     if result.verdict == "mistake":
         others = _list(tuple(_named(match) for match in result.matches[1:4]), "or")
-        design = f", as {_list(result.frameworks)} {_do(result.frameworks)} by design" if result.frameworks else ""
+        design = (
+            f", as {_list(result.frameworks)} {_do(result.frameworks)} by design" if result.frameworks else ""
+        )
         more = f"; this input cannot tell it from {others}" if others else ""
         return f"Your {what} {be} what comes out when {_clause(result)}{design}{more}."
     broken = next((one for one in result.invariants if not one.holds), None)

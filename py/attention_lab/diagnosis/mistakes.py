@@ -10,8 +10,10 @@ from .entry import Entry
 from .flow import Variant, stack
 from .setting import Setting
 
-FAMILIES = tuple(module.FAMILY for module in (
-    scale, softmax, mask, product, heads, softcap, bias, dropout, blocks, precision, options))
+FAMILIES = tuple(
+    module.FAMILY
+    for module in (scale, softmax, mask, product, heads, softcap, bias, dropout, blocks, precision, options)
+)
 CATALOGUE: dict[str, Entry] = {entry.id: entry for family in FAMILIES for entry in family.entries}
 # Recognised from the numbers although no fixed formula can be run beforehand.
 RECOVERED = ("D1", "H10", "P1")
@@ -24,4 +26,6 @@ def variants(setting: Setting) -> list[Variant]:
 
 def recognisable() -> tuple[str, ...]:
     """Ids that a diagnosis can name: all but those whose numbers are right."""
-    return tuple(entry.id for entry in CATALOGUE.values() if entry.variants is not None or entry.id in RECOVERED)
+    return tuple(
+        entry.id for entry in CATALOGUE.values() if entry.variants is not None or entry.id in RECOVERED
+    )

@@ -55,8 +55,14 @@ class Probe:
         return iter((self.q, self.k, self.v))
 
 
-def make_probe(seed: int = 0, kind: Kind = "oblong", options: Options | None = None, *, masked: bool = False,
-               biased: bool = False) -> Probe:
+def make_probe(
+    seed: int = 0,
+    kind: Kind = "oblong",
+    options: Options | None = None,
+    *,
+    masked: bool = False,
+    biased: bool = False,
+) -> Probe:
     """The probe of this seed; of a few draws, the one that separates most mistakes.
 
     options are those under test (lengths and heads are fitted to the probe). masked and biased add a keep mask and an
@@ -90,7 +96,9 @@ class _Draws:
 
     def numbers(self, shape: tuple[int, ...]) -> Array:
         """About normal with deviation 1.3 (a sum of twelve uniform numbers), two decimals."""
-        return np.asarray(np.round(1.3 * (self.uniform((12, *shape)).sum(0) - 6), 2) + 0.0)  # + 0.0 turns −0.0 into 0.0
+        return np.asarray(
+            np.round(1.3 * (self.uniform((12, *shape)).sum(0) - 6), 2) + 0.0
+        )  # + 0.0 turns −0.0 into 0.0
 
 
 def _draw(seed: int, attempt: int, kind: Kind, options: Options, masked: bool, biased: bool) -> Probe:

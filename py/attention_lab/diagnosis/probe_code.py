@@ -40,7 +40,9 @@ def _settings(probe: Probe) -> tuple[float, NDArray[np.bool_] | None, NDArray[np
 
 
 def _about(probe: Probe, comment: str) -> str:
-    return f"{comment} Attention probe, seed {probe.seed}, {probe.kind}. Paste what it prints into Check mine."
+    return (
+        f"{comment} Attention probe, seed {probe.seed}, {probe.kind}. Paste what it prints into Check mine."
+    )
 
 
 def _list(array: NDArray[np.generic]) -> str:
@@ -52,7 +54,9 @@ def _numpy(probe: Probe) -> Iterator[str]:
     yield "import numpy as np\n"
     yield from _arrays(probe, "np.array({})")
     yield ""
-    yield from _python(probe, "np", "np.swapaxes({}, -1, -2)", "np.repeat({}, {}, axis=1)", ".transpose(0, 2, 1, 3)")
+    yield from _python(
+        probe, "np", "np.swapaxes({}, -1, -2)", "np.repeat({}, {}, axis=1)", ".transpose(0, 2, 1, 3)"
+    )
     yield "\nprint(attention(q, k, v).tolist())"
 
 
@@ -62,7 +66,9 @@ def _pytorch(probe: Probe) -> Iterator[str]:
     yield "torch.set_default_dtype(torch.float64)  # remove this line to test float32"
     yield from _arrays(probe, "torch.tensor({})")
     yield ""
-    yield from _python(probe, "torch", "{}.transpose(-1, -2)", "{}.repeat_interleave({}, dim=1)", ".transpose(1, 2)")
+    yield from _python(
+        probe, "torch", "{}.transpose(-1, -2)", "{}.repeat_interleave({}, dim=1)", ".transpose(1, 2)"
+    )
     yield "\nprint(attention(q, k, v).tolist())"
 
 
@@ -72,7 +78,9 @@ def _jax(probe: Probe) -> Iterator[str]:
     yield 'jax.config.update("jax_enable_x64", True)  # remove this line to test float32'
     yield from _arrays(probe, "jnp.array({})")
     yield ""
-    yield from _python(probe, "jnp", "jnp.swapaxes({}, -1, -2)", "jnp.repeat({}, {}, axis=1)", ".transpose(0, 2, 1, 3)")
+    yield from _python(
+        probe, "jnp", "jnp.swapaxes({}, -1, -2)", "jnp.repeat({}, {}, axis=1)", ".transpose(0, 2, 1, 3)"
+    )
     yield "\nprint(attention(q, k, v).tolist())"
 
 
@@ -126,9 +134,21 @@ def _c(probe: Probe) -> Iterator[str]:
     batches, n, m = q.shape[0], q.shape[1], k.shape[1]
     yield _about(probe, "//")
     yield "#include <math.h>\n#include <stdio.h>\n"
-    sizes = {"B": batches, "N": n, "M": m, "HQ": q_heads, "HK": kv_heads, "D": q.shape[2] // q_heads, "DV": v.shape[2] // kv_heads}
+    sizes = {
+        "B": batches,
+        "N": n,
+        "M": m,
+        "HQ": q_heads,
+        "HK": kv_heads,
+        "D": q.shape[2] // q_heads,
+        "DV": v.shape[2] // kv_heads,
+    }
     yield f"enum {{ {', '.join(f'{name} = {size}' for name, size in sizes.items())} }};  // packed heads, batch first"
-    for name, array, shape in (("q", q, "[B][N][HQ * D]"), ("k", k, "[B][M][HK * D]"), ("v", v, "[B][M][HK * DV]")):
+    for name, array, shape in (
+        ("q", q, "[B][N][HQ * D]"),
+        ("k", k, "[B][M][HK * D]"),
+        ("v", v, "[B][M][HK * DV]"),
+    ):
         yield f"static const double {name}{shape} = {_braces(array)};"
     if mask is not None:
         full = np.broadcast_to(mask.reshape(-1, n, m), (batches, n, m))  # one mask for all heads
@@ -178,5 +198,3 @@ def _c(probe: Probe) -> Iterator[str]:
 
 def _braces(array: NDArray[np.generic]) -> str:
     return _list(array).replace("[", "{").replace("]", "}")
-
-

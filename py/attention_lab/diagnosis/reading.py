@@ -124,8 +124,19 @@ def _message(setting: Setting, shape: tuple[int, ...], stage: str) -> str:
     def told(name: str) -> str:
         return "×".join(map(str, _layouts(setting, name)[0][0]))
 
-    fits = {"scores and weights": told("weights"), "output": told("output"), "log-sum-exp": told("log_sum_exp")}
-    names = ("output",) if stage == "output" else ("log-sum-exp",) if stage == "log_sum_exp" else (
-        tuple(fits) if stage == "auto" else ("scores and weights",))
+    fits = {
+        "scores and weights": told("weights"),
+        "output": told("output"),
+        "log-sum-exp": told("log_sum_exp"),
+    }
+    names = (
+        ("output",)
+        if stage == "output"
+        else ("log-sum-exp",)
+        if stage == "log_sum_exp"
+        else (tuple(fits) if stage == "auto" else ("scores and weights",))
+    )
     expected = ", ".join(f"{name} {fits[name]}" for name in names)
-    return f"These numbers have shape {'×'.join(map(str, shape)) or 'of a single number'}; expected {expected}."
+    return (
+        f"These numbers have shape {'×'.join(map(str, shape)) or 'of a single number'}; expected {expected}."
+    )

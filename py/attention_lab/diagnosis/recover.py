@@ -20,13 +20,19 @@ PATTERNS = 60_000  # patterns of dropped keys tried, over all queries
 def weakened(case: Case) -> Iterator[Trial]:
     """All weights times one factor."""
     expected = case.expected
-    if not np.isfinite(expected).all() or not (size := float(expected @ expected)) or not np.isfinite(case.observed).all():
+    if (
+        not np.isfinite(expected).all()
+        or not (size := float(expected @ expected))
+        or not np.isfinite(case.observed).all()
+    ):
         return
     factor = float(expected @ case.observed) / size
     if 0 < factor < 0.995:
         yield case.trial(Label("D2", f"all weights times {factor:.6g}", 2.4), factor * expected, 1)
     elif factor > 1.005:
-        yield case.trial(Label("D1", f"nothing dropped, all weights times {factor:.6g}", 2.5), factor * expected, 1)
+        yield case.trial(
+            Label("D1", f"nothing dropped, all weights times {factor:.6g}", 2.5), factor * expected, 1
+        )
 
 
 def dropped(case: Case) -> Iterator[Trial]:
@@ -35,7 +41,7 @@ def dropped(case: Case) -> Iterator[Trial]:
         return
     if case.reading.stage == "weights":
         yield from _dropped_weights(case)
-    elif 2.0 ** case.setting.m * case.setting.batches * case.setting.heads * case.setting.n <= PATTERNS:
+    elif 2.0**case.setting.m * case.setting.batches * case.setting.heads * case.setting.n <= PATTERNS:
         yield from _dropped_output(case)
     elif recover(case) is not None:
         yield from _dropped_recovered(case)
@@ -92,7 +98,11 @@ def _factors(sums: Array, observed: Array, width: Array) -> list[float]:
     usual = [1 / (1 - p) for p in USUAL] + [1.0]
     with np.errstate(all="ignore"):
         factors = (sums * observed[:, None]).sum(-1) / (sums**2).sum(-1)
-        fits = (np.abs(sums * factors[..., None] - observed[:, None]) <= width[:, None]).all(-1) & (factors > 0.5) & (factors < 20)
+        fits = (
+            (np.abs(sums * factors[..., None] - observed[:, None]) <= width[:, None]).all(-1)
+            & (factors > 0.5)
+            & (factors < 20)
+        )
     counts = fits.sum(-1)
     rows = np.flatnonzero(counts)
     if not rows.size:
@@ -129,16 +139,26 @@ def projected(case: Case) -> Iterator[Trial]:
     """The output is the right one times one matrix, possibly plus one row."""
     setting = case.setting
     right = case.base["output"].reshape(-1, setting.dv)
-    if case.reading.note or setting.packed or not np.isfinite(case.observed).all() or not np.isfinite(right).all():
+    if (
+        case.reading.note
+        or setting.packed
+        or not np.isfinite(case.observed).all()
+        or not np.isfinite(right).all()
+    ):
         return
     observed = case.observed.reshape(-1, setting.dv)
-    for columns, told in ((right, "one matrix"), (np.hstack([right, np.ones((len(right), 1))]), "one matrix plus one row")):
+    for columns, told in (
+        (right, "one matrix"),
+        (np.hstack([right, np.ones((len(right), 1))]), "one matrix plus one row"),
+    ):
         if len(right) < columns.shape[1] + 2:
             continue
         matrix = _closest(columns, observed, bool(case.half.any()))
-        if np.linalg.svd(matrix[:setting.dv], compute_uv=False).min() < 0.02:
+        if np.linalg.svd(matrix[: setting.dv], compute_uv=False).min() < 0.02:
             continue  # the right output hardly enters
-        yield case.trial(Label("H10", f"the right output times {told}", 3.0), (columns @ matrix).reshape(-1), matrix.size)
+        yield case.trial(
+            Label("H10", f"the right output times {told}", 3.0), (columns @ matrix).reshape(-1), matrix.size
+        )
 
 
 def _closest(columns: Array, observed: Array, printed: bool) -> Array:
@@ -156,7 +176,9 @@ def _closest(columns: Array, observed: Array, printed: bool) -> Array:
                 break
             weights /= total
             root = np.sqrt(weights)
-            matrix[:, place] = np.linalg.lstsq(columns * root[:, None], observed[:, place] * root, rcond=None)[0]
+            matrix[:, place] = np.linalg.lstsq(
+                columns * root[:, None], observed[:, place] * root, rcond=None
+            )[0]
     return matrix
 
 
@@ -166,12 +188,20 @@ def effective_scale(case: Case) -> float | None:
     None unless one factor explains all rows to about 1e−3.
     """
     setting = case.setting
-    if case.reading.mean or case.reading.note or setting.options.softcap is not None or setting.bias is not None:
+    if (
+        case.reading.mean
+        or case.reading.note
+        or setting.options.softcap is not None
+        or setting.bias is not None
+    ):
         return None
     if case.reading.stage == "weights":
         weights, doubt = case.observed.reshape(case.base["weights"].shape), float(case.tolerances[0].max())
     elif (recovered := recover(case)) is not None:
-        weights, doubt = recovered, float(case.tolerances[0].max() * np.abs(np.linalg.pinv(case.base["v"])).sum(-2).max())
+        weights, doubt = (
+            recovered,
+            float(case.tolerances[0].max() * np.abs(np.linalg.pinv(case.base["v"])).sum(-2).max()),
+        )
     else:
         return None
     if not np.isfinite(weights).all():
@@ -189,5 +219,3 @@ def effective_scale(case: Case) -> float | None:
     scale = float((scores * logs).sum() / size)
     left = float(np.abs(logs - scale * scores).max())
     return scale if left <= 1e-3 * max(float(np.abs(logs).max()), 1e-3) else None
-
-

@@ -83,17 +83,28 @@ def bounds(setting: Setting, state: State, name: str) -> dict[str, Array]:
         found["tempered"] = found["scaled"] / options.temperature + 2 * unit * np.abs(state["tempered"])
         cap = options.softcap
         found["capped"] = found["tempered"] + (0 if cap is None else 4 * unit * np.abs(state["capped"]))
-        found["biased"] = found["capped"] + (0 if state["bias"] is None else unit * (
-            2 * np.abs(state["biased"]) + np.abs(state["bias"])))
+        found["biased"] = found["capped"] + (
+            0 if state["bias"] is None else unit * (2 * np.abs(state["biased"]) + np.abs(state["bias"]))
+        )
         found["masked"] = found["biased"]
         weights = np.nan_to_num(state["weights"])
         # A change of δ in a logit multiplies its weight by e^±δ.
         growth = np.expm1(np.minimum(np.where(np.isfinite(state["masked"]), found["masked"], 0.0), 30.0))
         common = (weights * growth).sum(-1, keepdims=True)
-        found["log_sum_exp"] = common + 2 * unit * np.abs(np.log(setting.m) + np.nan_to_num(state["masked"], neginf=0).max(-1, keepdims=True)) + unit
+        found["log_sum_exp"] = (
+            common
+            + 2
+            * unit
+            * np.abs(np.log(setting.m) + np.nan_to_num(state["masked"], neginf=0).max(-1, keepdims=True))
+            + unit
+        )
         found["weights"] = np.minimum(weights * (growth + common + 3 * unit) + tiny, 1.0)
-        found["output"] = (2 * np.sqrt(found["weights"] ** 2 @ v**2) + 3 * unit * np.sqrt(weights**2 @ v**2)
-                           + 2 * unit * np.abs(np.nan_to_num(state["output"])) + tiny)
+        found["output"] = (
+            2 * np.sqrt(found["weights"] ** 2 @ v**2)
+            + 3 * unit * np.sqrt(weights**2 @ v**2)
+            + 2 * unit * np.abs(np.nan_to_num(state["output"]))
+            + tiny
+        )
     return found
 
 
@@ -103,7 +114,10 @@ def relative_noise(setting: Setting, state: State, name: str) -> Array:
     Errors of the logits grow with |q||k|; mistakes of the scale are covered by taking at least 1 for it.
     """
     with np.errstate(all="ignore"):
-        q, k = (np.sqrt((np.nan_to_num(state[key], posinf=0, neginf=0) ** 2).sum(-1, keepdims=True)) for key in "qk")
+        q, k = (
+            np.sqrt((np.nan_to_num(state[key], posinf=0, neginf=0) ** 2).sum(-1, keepdims=True))
+            for key in "qk"
+        )
         reach = q * k.max(-2, keepdims=True) * max(abs(setting.scale) / setting.options.temperature, 1.0)
     noise = FORMATS[name].unit * (8 + 4 * np.minimum(np.nan_to_num(reach), 1e6))
     return np.asarray(np.clip(noise, 1e-12 if name == "float64" else 0.0, 0.1))

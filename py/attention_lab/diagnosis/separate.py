@@ -10,11 +10,11 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from attention_lab.core import Options, attend
+from attention_lab.core import Options
 
 from .flow import INDEX, LAST, Label, base_state, run, stage_of
 from .mistakes import variants
-from .setting import Array, Setting, setting_of
+from .setting import Array, Setting, compute
 
 CORRECT = "correct"
 
@@ -53,10 +53,7 @@ def separable(problem: Asked, stage: str = "output", digits: int | None = None) 
 
     Only entries with a formula that this problem admits are counted, each with its most usual parameter that shows.
     """
-    k = problem.k
-    trace = attend(problem.q, k, problem.v, problem.options, keep=problem.keep, bias=problem.bias)
-    kv_heads = problem.options.heads[1] if problem.options.heads else np.shape(k)[-3] if np.ndim(k) > 2 else None
-    setting = setting_of(trace, kv_heads)
+    _, setting = compute(problem.q, problem.k, problem.v, problem.options, problem.keep, problem.bias)
     base = base_state(setting)
     right = stage_of(base, stage).reshape(-1)
     peak = float(np.abs(right[np.isfinite(right)]).max(initial=0.0))

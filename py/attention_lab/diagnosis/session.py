@@ -23,10 +23,54 @@ from .result import Candidate, Diagnosis, Place, Verdict
 from .setting import Array, Setting
 
 # Mistakes that are common enough to be expected together with another one.
-PAIRS = frozenset((
-    "S1", "S2", "S3", "S5", "S7", "S8", "S10", "S12", "S13", "A1", "X1", "X2", "X9", "X10", "X11",
-    "M1", "M2", "M3", "M5", "M8", "M11", "M12", "M13", "M14", "M15", "M16", "M21",
-    "L1", "L2", "L3", "L4", "L7", "L8", "H1", "H2", "H3", "H8", "C1", "C2", "C4", "O1", "O2", "O3", "O4"))
+PAIRS = frozenset(
+    (
+        "S1",
+        "S2",
+        "S3",
+        "S5",
+        "S7",
+        "S8",
+        "S10",
+        "S12",
+        "S13",
+        "A1",
+        "X1",
+        "X2",
+        "X9",
+        "X10",
+        "X11",
+        "M1",
+        "M2",
+        "M3",
+        "M5",
+        "M8",
+        "M11",
+        "M12",
+        "M13",
+        "M14",
+        "M15",
+        "M16",
+        "M21",
+        "L1",
+        "L2",
+        "L3",
+        "L4",
+        "L7",
+        "L8",
+        "H1",
+        "H2",
+        "H3",
+        "H8",
+        "C1",
+        "C2",
+        "C4",
+        "O1",
+        "O2",
+        "O3",
+        "O4",
+    )
+)
 PAIR_RANK = 0.45  # only their usual parameters
 CONSIDERED = 8  # candidates reported
 MOST_FOR_PAIRS = 150_000  # scores; above, trying all pairs would take minutes in a browser
@@ -51,7 +95,9 @@ SINGLE, FITTED, PAIRED = Doubt(0.0, 12.0, 0.0), Doubt(14.0, 20.0, 30.0), Doubt(2
 class Session:
     """One diagnosis on its way: cases, the trials so far, and the order in which explanations are preferred."""
 
-    def __init__(self, setting: Setting, base: State, found: list[Reading], numbers: Array, half: Array) -> None:
+    def __init__(
+        self, setting: Setting, base: State, found: list[Reading], numbers: Array, half: Array
+    ) -> None:
         self.setting, self.base, self.numbers = setting, base, numbers
         self.cases = [self._case(reading, half) for reading in found]
         self.scores = setting.batches * setting.heads * setting.n * setting.m
@@ -85,7 +131,9 @@ class Session:
         if exact and (digits := _decimals(self.numbers)) is not None:
             # Few decimals without being told: perhaps the numbers were rounded.
             half = np.full(self.numbers.shape, compare.HALF * 10.0**-digits)
-            again = Session(self.setting, self.base, [case.reading for case in self.cases], self.numbers, half)
+            again = Session(
+                self.setting, self.base, [case.reading for case in self.cases], self.numbers, half
+            )
             result = yield from again.steps(False)
             if result.verdict in ("match", "rounding", "convention", "mistake"):
                 return message.with_note(result, f"taken as rounded to {digits} decimals")
@@ -130,7 +178,9 @@ class Session:
         precision = self.setting.options.precision
         if precision == "float64":
             return case.tolerances[0]
-        return case.tolerances[0] + 4 * rounding.FORMATS[precision].unit * np.abs(np.nan_to_num(case.expected))
+        return case.tolerances[0] + 4 * rounding.FORMATS[precision].unit * np.abs(
+            np.nan_to_num(case.expected)
+        )
 
     def _rounded(self, precisions: Iterable[str], on_grid: bool = False) -> Diagnosis | None:
         for precision in precisions:
@@ -138,7 +188,11 @@ class Session:
                 if on_grid and not rounding.on_grid(case.observed, case.half, precision):
                     continue
                 if compare.worst(case.exact, case.observed, case.bound(precision)) <= 1:
-                    return self._averaged(case) if case.reading.mean else self._finish(case, "rounding", precision=precision)
+                    return (
+                        self._averaged(case)
+                        if case.reading.mean
+                        else self._finish(case, "rounding", precision=precision)
+                    )
         return None
 
     def _simulated(self) -> Diagnosis | None:
@@ -167,7 +221,9 @@ class Session:
     def _pairs(self, found: list[Trial]) -> Generator[float, None, None]:
         usual = []
         for variant in self.variants:
-            chosen = [i for i, label in enumerate(variant.labels) if label.id in PAIRS and label.rank <= PAIR_RANK]
+            chosen = [
+                i for i, label in enumerate(variant.labels) if label.id in PAIRS and label.rank <= PAIR_RANK
+            ]
             if chosen and variant.pairs:
                 usual.append(variant.part(chosen) if variant.params else variant)
         usual = stack(usual)
@@ -188,8 +244,13 @@ class Session:
         """The trials that fit at this level and survive the doubt, if any, as a diagnosis."""
         fits = [trial for trial in trials if level < len(trial.times) and trial.times[level] <= 1]
         proofs = {(trial.case, trial.fitted) for trial in fits}
-        believed = {(case, fitted) for case, fitted in proofs if case.information(level, fitted) >= doubt.information
-                    and case.surprise(level) >= doubt.surprise and case.misfit(level, fitted) >= doubt.misfit}
+        believed = {
+            (case, fitted)
+            for case, fitted in proofs
+            if case.information(level, fitted) >= doubt.information
+            and case.surprise(level) >= doubt.surprise
+            and case.misfit(level, fitted) >= doubt.misfit
+        }
         fits = [trial for trial in fits if (trial.case, trial.fitted) in believed]
         if not fits:
             return None
@@ -205,8 +266,16 @@ class Session:
         convention = all(CATALOGUE[id].convention for id in ids) and bool(fits[0].label.frameworks)
         return self._finish(case, "convention" if convention else "mistake", trials=fits, level=level)
 
-    def _finish(self, case: Case, verdict: Verdict, *, trials: list[Trial] | None = None, level: int = 0,
-                precision: str | None = None, detail: str = "") -> Diagnosis:
+    def _finish(
+        self,
+        case: Case,
+        verdict: Verdict,
+        *,
+        trials: list[Trial] | None = None,
+        level: int = 0,
+        precision: str | None = None,
+        detail: str = "",
+    ) -> Diagnosis:
         trials = trials or []
         best = trials[0] if trials else None
         matches = tuple(dict.fromkeys(trial.label.id for trial in trials))
@@ -217,22 +286,35 @@ class Session:
         expected = case.reading.expected
         observed = case.observed.reshape(shape)
         diagnosis = Diagnosis(
-            verdict=verdict, stage=case.reading.stage, matches=matches,
+            verdict=verdict,
+            stage=case.reading.stage,
+            matches=matches,
             frameworks=self._frameworks(best) if best else (),
-            first_divergence=None if verdict in ("match", "rounding") else _first(case.reading.stage, expected, observed, tolerance),
-            message="", observed=observed, expected=expected, tolerance=tolerance,
+            first_divergence=None
+            if verdict in ("match", "rounding")
+            else _first(case.reading.stage, expected, observed, tolerance),
+            message="",
+            observed=observed,
+            expected=expected,
+            tolerance=tolerance,
             mistaken=best.predicted.reshape(shape) if best and best.predicted is not None else None,
-            detail=best.label.detail if best else detail, precision=precision,
+            detail=best.label.detail if best else detail,
+            precision=precision,
             effective_scale=self._scale(case, best, verdict),
             stages=self._stages(best) if best else (),
-            invariants=invariants.check(case, verdict in ("match", "rounding")), candidates=self._candidates(case, trials, level),
-            recovered_weights=recover(case), notes=(case.reading.note,) if case.reading.note else (),
-            separable=len(matches) < 2)
+            invariants=invariants.check(case, verdict in ("match", "rounding")),
+            candidates=self._candidates(case, trials, level),
+            recovered_weights=recover(case),
+            notes=(case.reading.note,) if case.reading.note else (),
+            separable=len(matches) < 2,
+        )
         return message.completed(diagnosis)
 
     @staticmethod
     def _frameworks(best: Trial) -> tuple[str, ...]:
-        return best.label.frameworks or (CATALOGUE[best.label.id].frameworks if best.label.id in CATALOGUE else ())
+        return best.label.frameworks or (
+            CATALOGUE[best.label.id].frameworks if best.label.id in CATALOGUE else ()
+        )
 
     def _scale(self, case: Case, best: Trial | None, verdict: Verdict) -> float | None:
         if best is not None and best.label.scale is not None:
@@ -260,7 +342,12 @@ class Session:
     def _candidates(self, case: Case, fits: list[Trial], level: int) -> tuple[Candidate, ...]:
         """The closest trial of each id, those that fit first."""
         closest: dict[str, Trial] = {}
-        for trial in [*fits, *sorted(self.trials, key=lambda trial: trial.times[level] if level < len(trial.times) else np.inf)]:
+        for trial in [
+            *fits,
+            *sorted(
+                self.trials, key=lambda trial: trial.times[level] if level < len(trial.times) else np.inf
+            ),
+        ]:
             if trial.case is case and len(closest) < CONSIDERED:
                 closest.setdefault(trial.label.id, trial)
         return tuple(self._candidate(trial, level) for trial in closest.values() if level < len(trial.times))
@@ -268,13 +355,18 @@ class Session:
     @staticmethod
     def _candidate(trial: Trial, level: int) -> Candidate:
         name = " and ".join(CATALOGUE[id].name for id in trial.label.id.split("+"))
-        return Candidate(trial.label.id, name, trial.label.detail, trial.error, trial.times[level],
-                         trial.times[level] <= 1)
+        return Candidate(
+            trial.label.id, name, trial.label.detail, trial.error, trial.times[level], trial.times[level] <= 1
+        )
 
     def _unexplained(self, trials: list[Trial]) -> Diagnosis:
         """Nothing fits: impossible for any softmax, or unknown."""
-        case = min(self.cases, key=lambda case: float(np.median(np.minimum(
-            compare.absolute(case.expected, case.observed), 1e300))))
+        case = min(
+            self.cases,
+            key=lambda case: float(
+                np.median(np.minimum(compare.absolute(case.expected, case.observed), 1e300))
+            ),
+        )
         self.trials = trials
         diagnosis = self._finish(case, "unknown")
         if any(not one.holds and one.name in invariants.IMPOSSIBLE for one in diagnosis.invariants):

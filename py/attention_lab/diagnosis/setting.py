@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attention_lab.core import Options, Trace
+from attention_lab.core import Options, Trace, attend
 
 Array = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -100,6 +100,16 @@ def meet(*masks: Bools | None) -> Bools | None:
     return result
 
 
+def compute(
+    q: Any, k: Any, v: Any, options: Options, keep: Any = None, bias: Any = None
+) -> tuple[Trace, Setting]:
+    """attend(), and the Setting of its problem. Raises the LabError of attend()."""
+    trace = attend(q, k, v, options, keep=keep, bias=bias)
+    return trace, setting_of(
+        trace, options.heads[1] if options.heads else np.shape(k)[-3] if np.ndim(k) > 2 else None
+    )
+
+
 def setting_of(trace: Trace, kv_heads: int | None) -> Setting:
     """The Setting of a computed trace; `kv_heads` of the caller's K (None: as many as Q has)."""
     q, k, v, bias = trace.given
@@ -122,8 +132,12 @@ def setting_of(trace: Trace, kv_heads: int | None) -> Setting:
     # One K head for all, or K that broadcasts over batches: the axis then has another length than heads.
     every = axes[1] // kv_heads if kv_heads and not batched and axes[1] % kv_heads == 0 else 1
     parts: dict[str, Bools] = {rule.code: four_mask(rule.visible) for rule in trace.rules}
-    finite = None if bias is None else four_mask(np.where(np.isneginf(bias), 0.0, np.asarray(bias, np.float64)))
-    return Setting(trace.options, four(q), four(k)[:, ::every], four(v)[:, ::every], lead, trace.scale, finite, parts)
+    finite = (
+        None if bias is None else four_mask(np.where(np.isneginf(bias), 0.0, np.asarray(bias, np.float64)))
+    )
+    return Setting(
+        trace.options, four(q), four(k)[:, ::every], four(v)[:, ::every], lead, trace.scale, finite, parts
+    )
 
 
 def packed(split: Array) -> Array:

@@ -20,9 +20,16 @@ TORCH = "z = cap * torch.tanh(scores * scale / cap); z = z.masked_fill(~keep, fl
 
 
 @FAMILY.mistake(
-    "C1", name="softcap missing", says="the softcap is not applied", formula="softmax(Z) V", fingerprint="large logits are not capped",
-    needs="scores of the size of the cap", numpy=NUMPY, torch=TORCH,
-    links=("vllm-project/vllm-metal#665", "EricLBuehler/mistral.rs!1928", "ml-explore/mlx-swift-examples!99"))
+    "C1",
+    name="softcap missing",
+    says="the softcap is not applied",
+    formula="softmax(Z) V",
+    fingerprint="large logits are not capped",
+    needs="scores of the size of the cap",
+    numpy=NUMPY,
+    torch=TORCH,
+    links=("vllm-project/vllm-metal#665", "EricLBuehler/mistral.rs!1928", "ml-explore/mlx-swift-examples!99"),
+)
 def missing(setting: Setting) -> Iterator[Variant]:
     def uncapped(setting: Setting, state: State) -> None:
         state["capped"] = state["tempered"]
@@ -45,9 +52,16 @@ def cap_bias(setting: Setting, state: State) -> None:
 
 
 @FAMILY.mistake(
-    "C2", name="softcap after the mask", says="the softcap comes after the bias or mask, which it makes finite",
-    formula="softmax(c tanh((Z + mask)/c)) V", fingerprint="masked logits are −c", needs="a mask or bias", numpy=NUMPY, torch=TORCH,
-    links=("onnx/onnx#7865", "onnx/onnx!7867", "microsoft/onnxruntime!28370"))
+    "C2",
+    name="softcap after the mask",
+    says="the softcap comes after the bias or mask, which it makes finite",
+    formula="softmax(c tanh((Z + mask)/c)) V",
+    fingerprint="masked logits are −c",
+    needs="a mask or bias",
+    numpy=NUMPY,
+    torch=TORCH,
+    links=("onnx/onnx#7865", "onnx/onnx!7867", "microsoft/onnxruntime!28370"),
+)
 def late(setting: Setting) -> Iterator[Variant]:
     if setting.options.softcap is None or (setting.keep is None and setting.bias is None):
         return
@@ -57,8 +71,15 @@ def late(setting: Setting) -> Iterator[Variant]:
 
 
 @FAMILY.mistake(
-    "C3", name="softcap before the scale", says="the softcap is applied to the raw scores, before the scale",
-    formula="softmax(s · c tanh(Q Kᵀ / c)) V", fingerprint="no logit exceeds s·c", needs="scores of the size of the cap", numpy=NUMPY, torch=TORCH)
+    "C3",
+    name="softcap before the scale",
+    says="the softcap is applied to the raw scores, before the scale",
+    formula="softmax(s · c tanh(Q Kᵀ / c)) V",
+    fingerprint="no logit exceeds s·c",
+    needs="scores of the size of the cap",
+    numpy=NUMPY,
+    torch=TORCH,
+)
 def early(setting: Setting) -> Iterator[Variant]:
     def cap_first(setting: Setting, state: State) -> None:
         cap = setting.options.softcap
@@ -69,8 +90,15 @@ def early(setting: Setting) -> Iterator[Variant]:
 
 
 @FAMILY.mistake(
-    "C4", name="tanh not multiplied by the cap", says="the tanh is not multiplied by the cap again", formula="softmax(tanh(Z/c)) V",
-    fingerprint="logits differ by less than 2", needs="nothing", numpy=NUMPY, torch=TORCH)
+    "C4",
+    name="tanh not multiplied by the cap",
+    says="the tanh is not multiplied by the cap again",
+    formula="softmax(tanh(Z/c)) V",
+    fingerprint="logits differ by less than 2",
+    needs="nothing",
+    numpy=NUMPY,
+    torch=TORCH,
+)
 def unscaled(setting: Setting) -> Iterator[Variant]:
     def half_done(setting: Setting, state: State) -> None:
         state["capped"] = np.tanh(state["tempered"] / setting.options.softcap)
@@ -84,9 +112,16 @@ def unscaled(setting: Setting) -> Iterator[Variant]:
 
 
 @FAMILY.mistake(
-    "C5", name="tanh by exponentials overflows", says="tanh is computed from exponentials that overflow", formula="(e^2x − 1)/(e^2x + 1) with e^2x = ∞",
-    fingerprint="NaN where |Z/c| is large (above 44 or 88 in float32)", needs="very large scores", numpy=NUMPY, torch=TORCH,
-    links=("vllm-project/vllm#56578",))
+    "C5",
+    name="tanh by exponentials overflows",
+    says="tanh is computed from exponentials that overflow",
+    formula="(e^2x − 1)/(e^2x + 1) with e^2x = ∞",
+    fingerprint="NaN where |Z/c| is large (above 44 or 88 in float32)",
+    needs="very large scores",
+    numpy=NUMPY,
+    torch=TORCH,
+    links=("vllm-project/vllm#56578",),
+)
 def overflow(setting: Setting) -> Iterator[Variant]:
     def by_exponentials(limit: float, both: bool) -> Step:
         def cap(setting: Setting, state: State) -> None:
@@ -100,4 +135,8 @@ def overflow(setting: Setting) -> Iterator[Variant]:
         return
     for precision, limit in (("float32", 88.7228), ("float16", 11.0898), ("float64", 709.7827)):
         yield Variant((("capped", by_exponentials(limit, True)),), (Label("C5", precision),), pairs=False)
-        yield Variant((("capped", by_exponentials(limit / 2, False)),), (Label("C5", f"{precision}, from e^2x"),), pairs=False)
+        yield Variant(
+            (("capped", by_exponentials(limit / 2, False)),),
+            (Label("C5", f"{precision}, from e^2x"),),
+            pairs=False,
+        )

@@ -41,19 +41,35 @@ def one(id: str, function: Callable[[Setting, Array], Any], detail: str = "", ra
 
 
 @FAMILY.mistake(
-    "X1", name="softmax over the queries", says="the softmax runs over the queries (columns) instead of the keys (rows)",
-    formula="W = softmax(Z, axis = 0)", fingerprint="columns of W sum to 1, rows do not", needs="scores that are not symmetric",
-    same_as="L2 (weights transposed) when Z is symmetric", numpy=NUMPY, torch=TORCH,
-    links=("PetrochukM/PyTorch-NLP#2", "FudanNLP/fastNLP#254",
-           "labmlai/annotated_deep_learning_paper_implementations#146"))
+    "X1",
+    name="softmax over the queries",
+    says="the softmax runs over the queries (columns) instead of the keys (rows)",
+    formula="W = softmax(Z, axis = 0)",
+    fingerprint="columns of W sum to 1, rows do not",
+    needs="scores that are not symmetric",
+    same_as="L2 (weights transposed) when Z is symmetric",
+    numpy=NUMPY,
+    torch=TORCH,
+    links=(
+        "PetrochukM/PyTorch-NLP#2",
+        "FudanNLP/fastNLP#254",
+        "labmlai/annotated_deep_learning_paper_implementations#146",
+    ),
+)
 def over_queries(setting: Setting) -> Iterator[Variant]:
     yield one("X1", lambda _, z: softmax(z, -2))
 
 
 @FAMILY.mistake(
-    "X2", name="softmax over the whole matrix", says="one softmax runs over all scores at once",
-    formula="W = e^Z / Σᵢⱼ e^Z", fingerprint="all weights together sum to 1", needs="more than one query", numpy=NUMPY,
-    torch=TORCH)
+    "X2",
+    name="softmax over the whole matrix",
+    says="one softmax runs over all scores at once",
+    formula="W = e^Z / Σᵢⱼ e^Z",
+    fingerprint="all weights together sum to 1",
+    needs="more than one query",
+    numpy=NUMPY,
+    torch=TORCH,
+)
 def over_all(setting: Setting) -> Iterator[Variant]:
     yield one("X2", lambda _, z: softmax(z, (-2, -1)))
     if setting.batches * setting.heads > 1:
@@ -61,23 +77,46 @@ def over_all(setting: Setting) -> Iterator[Variant]:
 
 
 @FAMILY.mistake(
-    "X3", name="softmax over a batch, head or size-1 axis", says="the softmax runs over an axis of size 1, a batch or a head axis",
-    formula="W = 1 (axis of size 1)", fingerprint="every weight is 1, the output is the sum of V", needs="more than one key",
-    numpy=NUMPY, torch=TORCH, same_as="",
-    links=("PetrochukM/PyTorch-NLP#2", "DEEP-PolyU/KEQA_WSDM19#2", "phanideepgampa/stacked-capsule-networks!5"))
+    "X3",
+    name="softmax over a batch, head or size-1 axis",
+    says="the softmax runs over an axis of size 1, a batch or a head axis",
+    formula="W = 1 (axis of size 1)",
+    fingerprint="every weight is 1, the output is the sum of V",
+    needs="more than one key",
+    numpy=NUMPY,
+    torch=TORCH,
+    same_as="",
+    links=(
+        "PetrochukM/PyTorch-NLP#2",
+        "DEEP-PolyU/KEQA_WSDM19#2",
+        "phanideepgampa/stacked-capsule-networks!5",
+    ),
+)
 def over_other_axis(setting: Setting) -> Iterator[Variant]:
     yield one("X3", lambda _, z: np.ones_like(z), "every weight is 1")
     if setting.keep is not None:
         yield one("X3", lambda _, z: np.where(np.isneginf(z), 0.0, 1.0), "every visible weight is 1", 0.3)
     if setting.heads > 1:
-        yield one("X3", lambda _, z: softmax(z, -3), "over the heads" if not setting.one_axis else "over the leading axis", 0.2)
+        yield one(
+            "X3",
+            lambda _, z: softmax(z, -3),
+            "over the heads" if not setting.one_axis else "over the leading axis",
+            0.2,
+        )
     if setting.batches > 1:
         yield one("X3", lambda _, z: softmax(z, -4), "over the batch", 0.2)
 
 
 @FAMILY.mistake(
-    "X4", name="no softmax", says="there is no softmax: the scaled scores are used as weights", formula="W = Z",
-    fingerprint="weights are the scaled scores, some negative", needs="nothing", numpy=NUMPY, torch=TORCH)
+    "X4",
+    name="no softmax",
+    says="there is no softmax: the scaled scores are used as weights",
+    formula="W = Z",
+    fingerprint="weights are the scaled scores, some negative",
+    needs="nothing",
+    numpy=NUMPY,
+    torch=TORCH,
+)
 def none(setting: Setting) -> Iterator[Variant]:
     yield one("X4", lambda _, z: visible(z))
     if setting.keep is not None:
@@ -85,15 +124,29 @@ def none(setting: Setting) -> Iterator[Variant]:
 
 
 @FAMILY.mistake(
-    "X5", name="divided by the sum, no exponential", says="the scores are divided by their sum without the exponential",
-    formula="W = Z / Σⱼ Z", fingerprint="rows sum to 1 but hold negative weights", needs="nothing", numpy=NUMPY, torch=TORCH)
+    "X5",
+    name="divided by the sum, no exponential",
+    says="the scores are divided by their sum without the exponential",
+    formula="W = Z / Σⱼ Z",
+    fingerprint="rows sum to 1 but hold negative weights",
+    needs="nothing",
+    numpy=NUMPY,
+    torch=TORCH,
+)
 def by_sum(setting: Setting) -> Iterator[Variant]:
     yield one("X5", lambda _, z: visible(z) / visible(z).sum(-1, keepdims=True))
 
 
 @FAMILY.mistake(
-    "X6", name="log-softmax", says="log-softmax is used in place of softmax", formula="W = log softmax(Z)",
-    fingerprint="all weights are 0 or less", needs="nothing", numpy=NUMPY, torch=TORCH + "  # not log_softmax")
+    "X6",
+    name="log-softmax",
+    says="log-softmax is used in place of softmax",
+    formula="W = log softmax(Z)",
+    fingerprint="all weights are 0 or less",
+    needs="nothing",
+    numpy=NUMPY,
+    torch=TORCH + "  # not log_softmax",
+)
 def logarithm(setting: Setting) -> Iterator[Variant]:
     def log_softmax(_: Setting, z: Array) -> Array:
         shifted = z - z.max(-1, keepdims=True)
@@ -105,12 +158,24 @@ def logarithm(setting: Setting) -> Iterator[Variant]:
 
 
 @FAMILY.mistake(
-    "X7", name="softmax twice", says="softmax is applied twice", formula="W = softmax(softmax(Z))",
-    fingerprint="very flat weights: none exceeds e times another", needs="nothing", numpy=NUMPY + "  # once", torch=TORCH + "  # once")
+    "X7",
+    name="softmax twice",
+    says="softmax is applied twice",
+    formula="W = softmax(softmax(Z))",
+    fingerprint="very flat weights: none exceeds e times another",
+    needs="nothing",
+    numpy=NUMPY + "  # once",
+    torch=TORCH + "  # once",
+)
 def twice(setting: Setting) -> Iterator[Variant]:
     yield one("X7", lambda _, z: softmax(softmax(z)))
     if setting.keep is not None:
-        yield one("X7", lambda _, z: softmax(np.where(np.isneginf(z), -np.inf, softmax(z))), "masked both times", 0.2)
+        yield one(
+            "X7",
+            lambda _, z: softmax(np.where(np.isneginf(z), -np.inf, softmax(z))),
+            "masked both times",
+            0.2,
+        )
 
 
 def of_rows(logits: Array, weights: Array) -> Array:
@@ -130,22 +195,37 @@ def naive(limit: float) -> Callable[[Setting, Array], Array]:
 
 
 @FAMILY.mistake(
-    "X8", name="row maximum not subtracted", says="the exponentials overflow because the row maximum is not subtracted first",
+    "X8",
+    name="row maximum not subtracted",
+    says="the exponentials overflow because the row maximum is not subtracted first",
     formula="W = e^Z / Σ e^Z in finite precision",
-    fingerprint="NaN rows wherever max Z > 88.72 (float32), 709.78 (float64) or 11.09 (float16)", needs="large scores",
-    same_as="correct when nothing overflows", numpy=NUMPY, torch=TORCH,
-    links=("ggml-org/llama.cpp!2665", "NVIDIA/FasterTransformer#43", "pytorch/executorch!18407"))
+    fingerprint="NaN rows wherever max Z > 88.72 (float32), 709.78 (float64) or 11.09 (float16)",
+    needs="large scores",
+    same_as="correct when nothing overflows",
+    numpy=NUMPY,
+    torch=TORCH,
+    links=("ggml-org/llama.cpp!2665", "NVIDIA/FasterTransformer#43", "pytorch/executorch!18407"),
+)
 def no_shift(setting: Setting) -> Iterator[Variant]:
     for precision, limit in OVERFLOW.items():
         yield one("X8", naive(limit), f"in {precision}")
 
 
 @FAMILY.mistake(
-    "X9", name="denominator missing", says="the exponentials are not divided by their sum", formula="W = e^Z",
-    fingerprint="rows sum to Σ e^Z", needs="nothing", numpy=NUMPY, torch=TORCH)
+    "X9",
+    name="denominator missing",
+    says="the exponentials are not divided by their sum",
+    formula="W = e^Z",
+    fingerprint="rows sum to Σ e^Z",
+    needs="nothing",
+    numpy=NUMPY,
+    torch=TORCH,
+)
 def no_denominator(setting: Setting) -> Iterator[Variant]:
     yield one("X9", lambda _, z: np.exp(z))
-    yield one("X9", lambda _, z: np.exp(z - z.max(-1, keepdims=True)), "after subtracting the row maximum", 0.1)
+    yield one(
+        "X9", lambda _, z: np.exp(z - z.max(-1, keepdims=True)), "after subtracting the row maximum", 0.1
+    )
 
 
 def with_sink(setting: Setting, state: State, sink: Array) -> None:
@@ -159,20 +239,33 @@ def with_sink(setting: Setting, state: State, sink: Array) -> None:
 
 
 @FAMILY.mistake(
-    "X10", name="softmax1, attention sink", says="the denominator has one more term (an attention sink)",
-    formula="W = e^Z / (e^sink + Σ e^Z)", fingerprint="rows sum to less than 1; log(1/sum − 1) + log Σ e^Z is the sink in every row",
-    needs="nothing", same_as="M23: p zero-padded keys are a sink of ln p", numpy=NUMPY, torch=TORCH,
-    links=("fla-org/flash-linear-attention!831", "vllm-project/vllm-metal!550", "ROCm/rocm-libraries!12229"))
+    "X10",
+    name="softmax1, attention sink",
+    says="the denominator has one more term (an attention sink)",
+    formula="W = e^Z / (e^sink + Σ e^Z)",
+    fingerprint="rows sum to less than 1; log(1/sum − 1) + log Σ e^Z is the sink in every row",
+    needs="nothing",
+    same_as="M23: p zero-padded keys are a sink of ln p",
+    numpy=NUMPY,
+    torch=TORCH,
+    links=("fla-org/flash-linear-attention!831", "vllm-project/vllm-metal!550", "ROCm/rocm-libraries!12229"),
+)
 def sink(setting: Setting) -> Iterator[Variant]:
     for value, rank in ((0.0, 0.1), (1.0, 0.6), (-1.0, 0.6)):
         yield single("softmax", with_sink, Label("X10", f"sink {value:g}", rank), value)
 
 
 @FAMILY.mistake(
-    "X11", name="1 added after the shift", says="1 is added to the denominator after the row maximum was subtracted",
-    formula="W = e^(Z − max) / (1 + Σ e^(Z − max))", fingerprint="rows sum to s/(1 + s)", needs="nothing",
+    "X11",
+    name="1 added after the shift",
+    says="1 is added to the denominator after the row maximum was subtracted",
+    formula="W = e^(Z − max) / (1 + Σ e^(Z − max))",
+    fingerprint="rows sum to s/(1 + s)",
+    needs="nothing",
     numpy="e = np.exp(z - m); w = e / (np.exp(-m) + e.sum(-1, keepdims=True))  # if softmax1 is wanted",
-    torch="e = (z - m).exp(); w = e / ((-m).exp() + e.sum(-1, keepdim=True))", links=("kyegomez/AttentionIsOFFByOne#5",))
+    torch="e = (z - m).exp(); w = e / ((-m).exp() + e.sum(-1, keepdim=True))",
+    links=("kyegomez/AttentionIsOFFByOne#5",),
+)
 def shifted_plus_one(setting: Setting) -> Iterator[Variant]:
     def weights(_: Setting, z: Array) -> Array:
         exponentials = np.exp(z - z.max(-1, keepdims=True))
@@ -193,32 +286,61 @@ def global_shift(limit: float) -> Callable[[Setting, Array], Array]:
 
 
 @FAMILY.mistake(
-    "X12", name="global maximum subtracted", says="the largest score of the whole matrix is subtracted instead of each row's own",
-    formula="e^(Z − maxᵢⱼ Z) / Σⱼ e^(Z − maxᵢⱼ Z) in finite precision", fingerprint="0/0 in rows far below the largest score",
-    needs="a spread above 745 (float64), 103 (float32) or 17 (float16)", same_as="correct when nothing vanishes", numpy=NUMPY,
-    torch=TORCH)
+    "X12",
+    name="global maximum subtracted",
+    says="the largest score of the whole matrix is subtracted instead of each row's own",
+    formula="e^(Z − maxᵢⱼ Z) / Σⱼ e^(Z − maxᵢⱼ Z) in finite precision",
+    fingerprint="0/0 in rows far below the largest score",
+    needs="a spread above 745 (float64), 103 (float32) or 17 (float16)",
+    same_as="correct when nothing vanishes",
+    numpy=NUMPY,
+    torch=TORCH,
+)
 def global_maximum(setting: Setting) -> Iterator[Variant]:
     for precision, limit in (("float16", 17.33), ("float32", 103.98), ("float64", 745.14)):
         yield one("X12", global_shift(limit), f"in {precision}")
 
 
 @FAMILY.mistake(
-    "X13", name="sigmoid", says="a sigmoid is used in place of softmax", formula="W = 1 / (1 + e^(−Z))",
-    fingerprint="log(W/(1 − W)) is the scaled score", needs="nothing", numpy=NUMPY, torch=TORCH)
+    "X13",
+    name="sigmoid",
+    says="a sigmoid is used in place of softmax",
+    formula="W = 1 / (1 + e^(−Z))",
+    fingerprint="log(W/(1 − W)) is the scaled score",
+    needs="nothing",
+    numpy=NUMPY,
+    torch=TORCH,
+)
 def sigmoid(setting: Setting) -> Iterator[Variant]:
     yield one("X13", lambda _, z: 1 / (1 + np.exp(-z)))
 
 
 @FAMILY.mistake(
-    "X14", name="hard attention", says="each query takes only the key with the largest score", formula="W = one-hot(argmaxⱼ Z)",
-    fingerprint="weights are 0 and 1", needs="nothing", same_as="S3 when dₖ is large", numpy=NUMPY, torch=TORCH)
+    "X14",
+    name="hard attention",
+    says="each query takes only the key with the largest score",
+    formula="W = one-hot(argmaxⱼ Z)",
+    fingerprint="weights are 0 and 1",
+    needs="nothing",
+    same_as="S3 when dₖ is large",
+    numpy=NUMPY,
+    torch=TORCH,
+)
 def hardest(setting: Setting) -> Iterator[Variant]:
     yield one("X14", lambda _, z: (np.arange(z.shape[-1]) == z.argmax(-1)[..., None]) & ~np.isneginf(z))
 
 
 @FAMILY.mistake(
-    "X15", name="uniform mean", says="every key gets the same weight", formula="W = 1/m", fingerprint="all weights are equal",
-    needs="nothing", same_as="every row fully masked with one finite fill", numpy=NUMPY, torch=TORCH)
+    "X15",
+    name="uniform mean",
+    says="every key gets the same weight",
+    formula="W = 1/m",
+    fingerprint="all weights are equal",
+    needs="nothing",
+    same_as="every row fully masked with one finite fill",
+    numpy=NUMPY,
+    torch=TORCH,
+)
 def uniform(setting: Setting) -> Iterator[Variant]:
     yield one("X15", lambda _, z: np.full_like(z, 1 / z.shape[-1]))
     if setting.keep is not None:

@@ -37,7 +37,9 @@ class Pasted:
 MADE: dict[str, Callable[[np.random.Generator], Pasted]] = {}
 
 
-def made(id: str) -> Callable[[Callable[[np.random.Generator], Pasted]], Callable[[np.random.Generator], Pasted]]:
+def made(
+    id: str,
+) -> Callable[[Callable[[np.random.Generator], Pasted]], Callable[[np.random.Generator], Pasted]]:
     def keep(function: Callable[[np.random.Generator], Pasted]) -> Callable[[np.random.Generator], Pasted]:
         assert id not in MADE, id
         MADE[id] = function
@@ -74,7 +76,9 @@ def soft(row: Array) -> Array:
     return weights
 
 
-def draw(rng: np.random.Generator, n: int = N, m: int = M, d: int = D, dv: int = DV) -> tuple[Array, Array, Array]:
+def draw(
+    rng: np.random.Generator, n: int = N, m: int = M, d: int = D, dv: int = DV
+) -> tuple[Array, Array, Array]:
     return rng.normal(size=(n, d)), rng.normal(size=(m, d)), rng.normal(size=(m, dv))
 
 
@@ -83,7 +87,7 @@ def square(rng: np.random.Generator, n: int = 4) -> tuple[Array, Array, Array]:
 
 
 def z_of(q: Array, k: Array) -> Array:
-    return q @ k.T / np.sqrt(q.shape[1])
+    return np.asarray(q @ k.T / np.sqrt(q.shape[1]))
 
 
 def random_keep(rng: np.random.Generator, n: int = N, m: int = M) -> NDArray[np.bool_]:
@@ -228,10 +232,19 @@ def m11(rng: np.random.Generator) -> Pasted:
     return Pasted("M11", q, k, v, rowwise(hide(z_of(q, k), keep.T), v), keep=keep)
 
 
-def by_causal(id: str, keep: Callable[[int, int], NDArray[np.bool_]], *also: str, n: int = 6, m: int = 6, causal: Any = "top-left") -> None:
+def by_causal(
+    id: str,
+    keep: Callable[[int, int], NDArray[np.bool_]],
+    *also: str,
+    n: int = 6,
+    m: int = 6,
+    causal: Any = "top-left",
+) -> None:
     def make(rng: np.random.Generator) -> Pasted:
         q, k, v = draw(rng, n, m)
-        return Pasted(id, q, k, v, rowwise(hide(z_of(q, k), keep(n, m)), v), Options(causal=causal), also=also)
+        return Pasted(
+            id, q, k, v, rowwise(hide(z_of(q, k), keep(n, m)), v), Options(causal=causal), also=also
+        )
 
     made(id)(make)
 
@@ -247,7 +260,9 @@ by_causal("M16", lambda n, m: tri(n, m, m), "M1")
 def m17(rng: np.random.Generator) -> Pasted:
     q, k, v = draw(rng, 7, 7)
     keep = np.array([[0 <= i - j < 3 for j in range(7)] for i in range(7)])
-    return Pasted("M17", q, k, v, rowwise(hide(z_of(q, k), keep), v), Options(causal="top-left", window=(3, 0)))
+    return Pasted(
+        "M17", q, k, v, rowwise(hide(z_of(q, k), keep), v), Options(causal="top-left", window=(3, 0))
+    )
 
 
 @made("M20")
@@ -255,9 +270,14 @@ def m20(rng: np.random.Generator) -> Pasted:
     batches, heads, n = 3, 2, 5
     q, k, v = (rng.normal(size=(batches, heads, n, 3)) for _ in range(3))
     lengths = (2, 3, 5)
-    flat_masks = [np.arange(n) < lengths[b] for _ in range(heads) for b in range(batches)]  # tiled: sample by sample, head after head
-    out = [rowwise(hide(z_of(q[b, h], k[b, h]), np.broadcast_to(flat_masks[b * heads + h], (n, n))), v[b, h])
-           for b in range(batches) for h in range(heads)]
+    flat_masks = [
+        np.arange(n) < lengths[b] for _ in range(heads) for b in range(batches)
+    ]  # tiled: sample by sample, head after head
+    out = [
+        rowwise(hide(z_of(q[b, h], k[b, h]), np.broadcast_to(flat_masks[b * heads + h], (n, n))), v[b, h])
+        for b in range(batches)
+        for h in range(heads)
+    ]
     return Pasted("M20", q, k, v, np.array(out).reshape(batches, heads, n, 3), Options(lengths=lengths))
 
 
@@ -333,7 +353,7 @@ def wide(rng: np.random.Generator, heads: int = H) -> Array:
 
 
 def head(x: Array, b: int, h: int) -> Array:
-    return x[b][:, h * HD:(h + 1) * HD]
+    return x[b][:, h * HD : (h + 1) * HD]
 
 
 def by_heads(id: str, output: Callable[[Array, Array, Array], Array], *also: str, kv: int = H) -> None:
@@ -354,12 +374,19 @@ def h1(q: Array, k: Array, v: Array) -> Array:
 
 
 def h2(q: Array, k: Array, v: Array) -> Array:
-    out = np.array([[rowwise(z_of(head(q, i, h), head(k, i, h)), head(v, i, h)) for h in range(H)] for i in range(B)])
+    out = np.array(
+        [[rowwise(z_of(head(q, i, h), head(k, i, h)), head(v, i, h)) for h in range(H)] for i in range(B)]
+    )
     return out.reshape(B, T, H * HD)
 
 
 def h3(q: Array, k: Array, v: Array) -> Array:
-    return merged([[rowwise(z_of(head(q, i, h), head(k, i, h % 2)), head(v, i, h % 2)) for h in range(H)] for i in range(B)])
+    return merged(
+        [
+            [rowwise(z_of(head(q, i, h), head(k, i, h % 2)), head(v, i, h % 2)) for h in range(H)]
+            for i in range(B)
+        ]
+    )
 
 
 def h5(q: Array, k: Array, v: Array) -> Array:
@@ -385,7 +412,9 @@ def h7(q: Array, k: Array, v: Array) -> Array:
 
 
 def h8(q: Array, k: Array, v: Array) -> Array:
-    return merged([[rowwise(z_of(head(q, i, 0), head(k, i, 0)), head(v, i, 0)) for _ in range(H)] for i in range(B)])
+    return merged(
+        [[rowwise(z_of(head(q, i, 0), head(k, i, 0)), head(v, i, 0)) for _ in range(H)] for i in range(B)]
+    )
 
 
 by_heads("H1", h1)
@@ -400,8 +429,12 @@ by_heads("H8", h8)
 @made("H4")
 def h4(rng: np.random.Generator) -> Pasted:
     q, k, v = wide(rng), wide(rng), wide(rng)
-    weights = np.array([sum(np.array([soft(row) for row in z_of(head(q, i, h), head(k, i, h))]) for h in range(H)) / H
-                        for i in range(B)])
+    weights = np.array(
+        [
+            sum(np.array([soft(row) for row in z_of(head(q, i, h), head(k, i, h))]) for h in range(H)) / H
+            for i in range(B)
+        ]
+    )
     return Pasted("H4", q, k, v, weights, Options(heads=(H, H)))
 
 
@@ -420,7 +453,9 @@ def by_cap(id: str, logits: Callable[[Array, NDArray[np.bool_]], Array], *also: 
     def make(rng: np.random.Generator) -> Pasted:
         q, k, v = draw(rng)
         keep = random_keep(rng)
-        return Pasted(id, q, k, v, rowwise(logits(z_of(q, k), keep), v), Options(softcap=2.0), keep=keep, also=also)
+        return Pasted(
+            id, q, k, v, rowwise(logits(z_of(q, k), keep), v), Options(softcap=2.0), keep=keep, also=also
+        )
 
     made(id)(make)
 
@@ -482,7 +517,9 @@ def d2(rng: np.random.Generator) -> Pasted:
 @made("K1")
 def k1(rng: np.random.Generator) -> Pasted:
     q, k, v = draw(rng, 3, 7)
-    return Pasted("K1", q, k, v, rowwise(hide(z_of(q, k[-3:]), tri(3, 3)), v[-3:]), Options(causal="bottom-right"))
+    return Pasted(
+        "K1", q, k, v, rowwise(hide(z_of(q, k[-3:]), tri(3, 3)), v[-3:]), Options(causal="bottom-right")
+    )
 
 
 def blocked(id: str, old_output: float, old_sum: float) -> None:
@@ -495,11 +532,11 @@ def blocked(id: str, old_output: float, old_sum: float) -> None:
         for row in z_of(q, k):
             top, total, sums = -np.inf, 0.0, np.zeros(DV)
             for start in range(0, M, size):
-                part = row[start:start + size]
+                part = row[start : start + size]
                 new = max(top, part.max())
                 factor = np.exp(top - new) if np.isfinite(top) else 1.0
                 p = np.exp(part - new)
-                sums = sums * factor**old_output + p @ v[start:start + size]
+                sums = sums * factor**old_output + p @ v[start : start + size]
                 total = total * factor**old_sum + p.sum()
                 top = new
             out.append(sums / total)
@@ -518,7 +555,9 @@ def k5(rng: np.random.Generator) -> Pasted:
     q, k, v = draw(rng)
     size = int(rng.integers(2, 5))
     z = z_of(q, k)
-    return Pasted("K5", q, k, v, np.mean([rowwise(z[:, s:s + size], v[s:s + size]) for s in range(0, M, size)], 0))
+    return Pasted(
+        "K5", q, k, v, np.mean([rowwise(z[:, s : s + size], v[s : s + size]) for s in range(0, M, size)], 0)
+    )
 
 
 @made("K6")

@@ -45,10 +45,16 @@ def problem(erratum: dict[str, Any]) -> tuple[Array, Array, Array, Options, Arra
     given, attributes = inputs(erratum), erratum["attributes"]
     k, v = given["K"], given["V"]
     if "past_key" in given:  # cached keys come with their heads apart
-        k, v = (np.concatenate([given[past].transpose(0, 2, 1, 3).reshape(2, PAST, -1), new], 1)
-                for past, new in (("past_key", k), ("past_value", v)))
+        k, v = (
+            np.concatenate([given[past].transpose(0, 2, 1, 3).reshape(2, PAST, -1), new], 1)
+            for past, new in (("past_key", k), ("past_value", v))
+        )
     heads = (attributes["q_num_heads"], attributes["kv_num_heads"]) if "q_num_heads" in attributes else None
-    options = Options(heads=heads, softcap=attributes.get("softcap"), causal="top-left" if attributes.get("is_causal") else None)
+    options = Options(
+        heads=heads,
+        softcap=attributes.get("softcap"),
+        causal="top-left" if attributes.get("is_causal") else None,
+    )
     return given["Q"], k, v, options, given.get("attn_mask")
 
 
@@ -57,19 +63,25 @@ def problem(erratum: dict[str, Any]) -> tuple[Array, Array, Array, Options, Arra
 def test_a_published_wrong_output_is_explained(erratum: dict[str, Any], digits: int | None) -> None:
     q, k, v, options, bias = problem(erratum)
     old = np.array(erratum["output"])
-    result = diagnose(q, k, v, old if digits is None else np.round(old, digits), options, bias=bias, digits=digits)
+    result = diagnose(
+        q, k, v, old if digits is None else np.round(old, digits), options, bias=bias, digits=digits
+    )
     assert result.verdict == "mistake"
     assert result.stage == "output"
     assert result.matches[0].split("+") == erratum["mistakes"], result.message
     assert result.detail.endswith("after 12 cached keys") == ("past" in erratum["case"])
 
 
-@pytest.mark.parametrize("erratum", [one for one in ERRATA if "_3d_" in one["case"]], ids=lambda erratum: erratum["case"])
+@pytest.mark.parametrize(
+    "erratum", [one for one in ERRATA if "_3d_" in one["case"]], ids=lambda erratum: erratum["case"]
+)
 def test_it_is_explained_with_heads_given_apart_as_well(erratum: dict[str, Any]) -> None:
     q, k, v, options, bias = problem(erratum)
     assert options.heads is not None
-    q, k, v = (x.reshape(2, x.shape[1], count, -1).transpose(0, 2, 1, 3) for x, count in
-               zip((q, k, v), (options.heads[0], options.heads[1], options.heads[1]), strict=True))
+    q, k, v = (
+        x.reshape(2, x.shape[1], count, -1).transpose(0, 2, 1, 3)
+        for x, count in zip((q, k, v), (options.heads[0], options.heads[1], options.heads[1]), strict=True)
+    )
     apart = Options(softcap=options.softcap, causal=options.causal)
     result = diagnose(q, k, v, erratum["output"], apart, bias=bias)
     assert result.matches[0].split("+") == erratum["mistakes"]
@@ -92,7 +104,9 @@ def test_the_inputs_are_those_of_the_package_and_its_present_outputs_are_right()
         for name, array in zip([value.name for value in case.model.graph.input], given, strict=True):
             np.testing.assert_array_equal(inputs(erratum)[name], array)
         q, k, v, options, bias = problem(erratum)
-        np.testing.assert_allclose(attend(q, k, v, options, bias=bias).output, published[0], rtol=1e-3, atol=1e-6)
+        np.testing.assert_allclose(
+            attend(q, k, v, options, bias=bias).output, published[0], rtol=1e-3, atol=1e-6
+        )
         result = diagnose(q, k, v, np.asarray(published[0], float), options, bias=bias)
         assert result.verdict in ("match", "rounding")
     assert onnx.__version__

@@ -17,24 +17,42 @@ from attention_lab.diagnosis.setting import packed, setting_of, split
 
 OPTIONS = st.builds(
     Options,
-    scale=st.sampled_from(["sqrt_dk", "none", 0.3]), temperature=st.sampled_from([1.0, 2.0]), softcap=st.sampled_from([None, 1.5]),
-    causal=st.sampled_from([None, "top-left", "bottom-right", -1, 2]), window=st.sampled_from([None, (1, 1), (2, None)]),
-    empty_row=st.sampled_from(["zero", "nan", "uniform"]))
+    scale=st.sampled_from(["sqrt_dk", "none", 0.3]),
+    temperature=st.sampled_from([1.0, 2.0]),
+    softcap=st.sampled_from([None, 1.5]),
+    causal=st.sampled_from([None, "top-left", "bottom-right", -1, 2]),
+    window=st.sampled_from([None, (1, 1), (2, None)]),
+    empty_row=st.sampled_from(["zero", "nan", "uniform"]),
+)
 
 
 @settings(max_examples=60, deadline=None)
-@given(OPTIONS, st.integers(0, 2**32 - 1), st.sampled_from([(), (3,), (2, 4), (2, 1, 4)]), st.integers(1, 6), st.integers(1, 6))
-def test_unchanged_steps_agree_with_attend(options: Options, seed: int, lead: tuple[int, ...], n: int, m: int) -> None:
+@given(
+    OPTIONS,
+    st.integers(0, 2**32 - 1),
+    st.sampled_from([(), (3,), (2, 4), (2, 1, 4)]),
+    st.integers(1, 6),
+    st.integers(1, 6),
+)
+def test_unchanged_steps_agree_with_attend(
+    options: Options, seed: int, lead: tuple[int, ...], n: int, m: int
+) -> None:
     rng = np.random.default_rng(seed)
     kv_lead = (*lead[:-1], 2) if lead and lead[-1] == 4 else lead
-    q, k, v = rng.normal(size=(*lead, n, 3)), rng.normal(size=(*kv_lead, m, 3)), rng.normal(size=(*kv_lead, m, 2))
+    q, k, v = (
+        rng.normal(size=(*lead, n, 3)),
+        rng.normal(size=(*kv_lead, m, 3)),
+        rng.normal(size=(*kv_lead, m, 2)),
+    )
     keep = rng.random((n, m)) < 0.7 if seed % 2 else None
     bias = np.where(rng.random((n, m)) < 0.2, -np.inf, rng.normal(size=(n, m))) if seed % 3 else None
     trace = attend(q, k, v, options, keep=keep, bias=bias)
     state = base_state(setting_of(trace, kv_lead[-1] if kv_lead else None))
     for stage in (*LOGITS[:-2], "weights", "output"):
         ours = np.asarray(getattr(trace, stage), float)
-        np.testing.assert_allclose(state[stage].reshape(ours.shape), ours, rtol=1e-12, atol=1e-13, err_msg=stage)
+        np.testing.assert_allclose(
+            state[stage].reshape(ours.shape), ours, rtol=1e-12, atol=1e-13, err_msg=stage
+        )
 
 
 @pytest.mark.parametrize("lengths", [None, (3, 5)])

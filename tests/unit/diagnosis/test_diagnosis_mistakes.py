@@ -30,7 +30,13 @@ def test_a_mistake_is_named_at_full_precision(id: str) -> None:
     pasted = plain_mistakes.MADE[id](np.random.default_rng(0))
     result = diagnose(pasted.q, pasted.k, pasted.v, pasted.observed, pasted.options, pasted.keep, pasted.bias)
     assert result.matches[0] in (id, *pasted.also), result.message
-    assert result.verdict == ("rounding" if id == "P1" else "convention" if CATALOGUE[id].convention and result.frameworks else "mistake")
+    assert result.verdict == (
+        "rounding"
+        if id == "P1"
+        else "convention"
+        if CATALOGUE[id].convention and result.frameworks
+        else "mistake"
+    )
     if id in ("P1", "H10", "H4"):
         return  # no cell is wrong, all are, or there is nothing to compare with cell by cell
     assert result.first_divergence is not None
@@ -54,7 +60,9 @@ def test_the_promised_share_is_named_first(digits: int | None) -> None:
             if not _shows(pasted, digits):
                 continue
             numbers = pasted.observed if digits is None else np.round(pasted.observed, digits)
-            result = diagnose(pasted.q, pasted.k, pasted.v, numbers, pasted.options, pasted.keep, pasted.bias, digits=digits)
+            result = diagnose(
+                pasted.q, pasted.k, pasted.v, numbers, pasted.options, pasted.keep, pasted.bias, digits=digits
+            )
             counted += 1
             if result.matches[:1] and result.matches[0] in (pasted.id, *pasted.also):
                 named += 1
@@ -77,7 +85,9 @@ TRIANGLE = plain_mistakes.tri(plain_mistakes.N, plain_mistakes.N)
 WEIGHTS = {
     "S1": lambda z: plain_mistakes.rowwise(plain_mistakes.hide(z * plain_mistakes.D**0.5, TRIANGLE), EYE),
     "S12": lambda z: plain_mistakes.rowwise(plain_mistakes.hide(z * np.log(2), TRIANGLE), EYE),
-    "X7": lambda z: plain_mistakes.rowwise(plain_mistakes.rowwise(plain_mistakes.hide(z, TRIANGLE), EYE), EYE),
+    "X7": lambda z: plain_mistakes.rowwise(
+        plain_mistakes.rowwise(plain_mistakes.hide(z, TRIANGLE), EYE), EYE
+    ),
     "X9": lambda z: np.exp(plain_mistakes.hide(z, TRIANGLE)),
     "M3": lambda z: plain_mistakes.rowwise(z, EYE) * TRIANGLE,
     "M13": lambda z: plain_mistakes.rowwise(plain_mistakes.hide(z, plain_mistakes.tri(*z.shape, 1)), EYE),
@@ -102,7 +112,9 @@ def test_weights_name_the_mistake_as_the_output_does(id: str, digits: int | None
 def test_a_mistake_computed_in_low_precision_is_still_named(kind: type) -> None:
     named = counted = 0
     for pasted in plain_mistakes.problems(np.random.default_rng(9)):
-        right = attend(pasted.q, pasted.k, pasted.v, pasted.options, keep=pasted.keep, bias=pasted.bias).output
+        right = attend(
+            pasted.q, pasted.k, pasted.v, pasted.options, keep=pasted.keep, bias=pasted.bias
+        ).output
         far = 1e-5 if kind is np.float32 else 5e-2
         if right.shape != pasted.observed.shape or not np.abs(pasted.observed - right).max() > far:
             continue

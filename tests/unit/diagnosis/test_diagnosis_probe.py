@@ -22,11 +22,24 @@ from attention_lab.problem import Problem
 SETTINGS: dict[str, dict[str, Any]] = {
     "plain": {},
     "causal": {"options": Options(causal="bottom-right")},
-    "all": {"options": Options(causal="top-left", softcap=2.5, temperature=2.0, scale=0.4, lengths=(3,)), "masked": True, "biased": True},
+    "all": {
+        "options": Options(causal="top-left", softcap=2.5, temperature=2.0, scale=0.4, lengths=(3,)),
+        "masked": True,
+        "biased": True,
+    },
 }
 # Sets that no input can tell apart, because their formulas are the same.
-SAME = [{"S2", "S4"}, {"X10", "M23"}, {"M1", "M16"}, {"M5", "M6"}, {"M11", "M15"}, {"M10", "M11"}, {"correct", "X8", "X12", "C5", "P2"},
-        {"S2", "S4", "S9"}, {"S6", "S9"}]
+SAME = [
+    {"S2", "S4"},
+    {"X10", "M23"},
+    {"M1", "M16"},
+    {"M5", "M6"},
+    {"M11", "M15"},
+    {"M10", "M11"},
+    {"correct", "X8", "X12", "C5", "P2"},
+    {"S2", "S4", "S9"},
+    {"S6", "S9"},
+]
 
 
 def test_a_probe_unpacks_and_has_the_promised_shape() -> None:
@@ -52,7 +65,9 @@ def test_a_probe_separates_all_that_can_be_separated(kind: Any, setting: str) ->
         for group in probe.separation.groups:
             assert any(set(group) <= same for same in SAME), group
         assert probe.separation.count >= 29
-        assert probe.separation.total == probe.separation.count + sum(len(g) - ("correct" in g) for g in probe.separation.groups)
+        assert probe.separation.total == probe.separation.count + sum(
+            len(g) - ("correct" in g) for g in probe.separation.groups
+        )
 
 
 def test_what_only_large_scores_show_has_a_probe_of_its_own() -> None:
@@ -88,7 +103,9 @@ def test_the_numpy_code_runs_and_is_right(kind: Any, setting: str) -> None:
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed), np.errstate(all="ignore"):
         exec(probe_code(probe, "numpy"), {})
-    result = diagnose(*probe, json.loads(printed.getvalue().replace("nan", "NaN")), probe.options, probe.keep, probe.bias)
+    result = diagnose(
+        *probe, json.loads(printed.getvalue().replace("nan", "NaN")), probe.options, probe.keep, probe.bias
+    )
     assert result.verdict == "match", result.message
     assert f"seed {probe.seed}" in probe_code(probe, "numpy")
 
@@ -112,7 +129,9 @@ def test_the_pytorch_code_runs_and_is_right() -> None:
             printed = io.StringIO()
             with contextlib.redirect_stdout(printed):
                 exec(probe_code(probe, "pytorch"), {})
-            assert diagnose(*probe, json.loads(printed.getvalue()), probe.options, probe.keep, probe.bias).verdict in ("match", "rounding")
+            assert diagnose(
+                *probe, json.loads(printed.getvalue()), probe.options, probe.keep, probe.bias
+            ).verdict in ("match", "rounding")
     finally:
         torch.set_default_dtype(before)
 
@@ -127,7 +146,10 @@ def test_the_c_code_compiles_and_is_right(tmp_path: Path, kind: Any, setting: st
     probe = make_probe(3, kind, **SETTINGS[setting])
     source = tmp_path / "probe.c"
     source.write_text(probe_code(probe, "c"))
-    subprocess.run([compiler, "-std=c99", "-Wall", "-Werror", str(source), "-o", str(tmp_path / "probe"), "-lm"], check=True)
+    subprocess.run(
+        [compiler, "-std=c99", "-Wall", "-Werror", str(source), "-o", str(tmp_path / "probe"), "-lm"],
+        check=True,
+    )
     printed = subprocess.run([str(tmp_path / "probe")], check=True, capture_output=True, text=True).stdout
     observed = json.loads(printed)
     assert diagnose(*probe, observed, probe.options, probe.keep, probe.bias).verdict == "match"

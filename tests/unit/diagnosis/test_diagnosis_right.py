@@ -43,12 +43,20 @@ def draw(seed: int) -> tuple[Array, Array, Array, Options, Any, Any]:
     elif kind == 7:
         m = n
     size = float(rng.choice([0.3, 1, 1, 3, 8]))
-    q, k, v = rng.normal(size=(*lead, n, d)) * size, rng.normal(size=(*lead, m, d)), rng.normal(size=(*lead, m, dv))
+    q, k, v = (
+        rng.normal(size=(*lead, n, d)) * size,
+        rng.normal(size=(*lead, m, d)),
+        rng.normal(size=(*lead, m, dv)),
+    )
     if kind == 4:  # grouped heads
         q, k, v = rng.normal(size=(2, 4, n, d)), rng.normal(size=(2, 2, m, d)), rng.normal(size=(2, 2, m, dv))
     elif kind == 5:
         heads = (4, 2)
-        q, k, v = rng.normal(size=(2, n, 4 * d)), rng.normal(size=(2, m, 2 * d)), rng.normal(size=(2, m, 2 * dv))
+        q, k, v = (
+            rng.normal(size=(2, n, 4 * d)),
+            rng.normal(size=(2, m, 2 * d)),
+            rng.normal(size=(2, m, 2 * dv)),
+        )
     elif kind == 6:
         v = np.broadcast_to(v[:1], v.shape).copy()  # constant V
     elif kind == 7:
@@ -84,7 +92,10 @@ def test_no_right_result_is_called_a_mistake(precision: str) -> None:
         exact = attend(q, k, v, options, keep=keep, bias=bias)
         computed = attend(q, k, v, replace(options, precision=precision), keep=keep, bias=bias)  # type: ignore[arg-type]
         for stage in ("output", "weights", "scores") if seed % 4 == 0 else ("output",):
-            for numbers in (np.asarray(getattr(computed, stage), float), rounded(np.asarray(getattr(exact, stage)), precision)):
+            for numbers in (
+                np.asarray(getattr(computed, stage), float),
+                rounded(np.asarray(getattr(exact, stage)), precision),
+            ):
                 for digits in (None, 4, 3) if seed % 3 == 0 else (None,):
                     pasted = numbers if digits is None else np.round(numbers, digits)
                     result = diagnose(q, k, v, pasted, options, keep, bias, digits=digits)
@@ -130,7 +141,9 @@ def test_the_error_bounds_hold_with_room_and_are_not_idle(precision: str) -> Non
         options = replace(options, empty_row="zero")
         exact = attend(q, k, v, options, keep=keep, bias=bias)
         computed = attend(q, k, v, replace(options, precision=precision), keep=keep, bias=bias)  # type: ignore[arg-type]
-        setting = setting_of(exact, options.heads[1] if options.heads else k.shape[-3] if k.ndim > 2 else None)
+        setting = setting_of(
+            exact, options.heads[1] if options.heads else k.shape[-3] if k.ndim > 2 else None
+        )
         bound = bounds(setting, base_state(setting), precision)
         for stage in ("scores", "weights", "head_output"):
             error = np.abs(np.asarray(getattr(computed, stage), float) - getattr(exact, stage))

@@ -34,7 +34,15 @@ def test_scale_missing_by_hand() -> None:
     assert (stage, index) == ("output", (0, 0))
     assert expected == pytest.approx(1.660477, abs=1e-6)
     assert observed == pytest.approx(1.537883, abs=1e-6)
-    assert [place[0] for place in result.stages] == ["scaled", "tempered", "capped", "biased", "masked", "weights", "output"]
+    assert [place[0] for place in result.stages] == [
+        "scaled",
+        "tempered",
+        "capped",
+        "biased",
+        "masked",
+        "weights",
+        "output",
+    ]
     assert result.stages[0][1:] == ((0, 0), pytest.approx(0.70710678), 1.0)
     assert result.message.startswith("Your output is what comes out when the scores are not divided by √dₖ")
     assert "cannot tell it from" in result.message
@@ -73,7 +81,9 @@ def test_dropout_is_recovered_from_the_weights_and_from_the_output() -> None:
     for observed, stage in ((weights * kept / 0.63, "weights"), (weights * kept / 0.63 @ V, "output")):
         result = diagnose(Q, K, V, observed, stage=stage)
         assert (result.matches, result.detail) == (("D1",), "p = 0.37")
-    wide = np.random.default_rng(1).normal(size=(7, 9))  # V of rank 7: the weights behind the output are known
+    wide = np.random.default_rng(1).normal(
+        size=(7, 9)
+    )  # V of rank 7: the weights behind the output are known
     result = diagnose(Q, K, wide, soft(Q @ K.T) @ wide)
     assert result.recovered_weights is not None
     np.testing.assert_allclose(result.recovered_weights[0, 0], soft(Q @ K.T), atol=1e-10)
@@ -97,7 +107,11 @@ def test_conventions_name_the_libraries() -> None:
     assert "PyTorch SDPA" in result.frameworks and "FlashAttention" not in result.frameworks
     keep = np.ones((5, 7), bool)
     keep[2] = False
-    for policy, library in (("nan", "PyTorch nn.MultiheadAttention"), ("uniform", "JAX"), ("zero", "FlashAttention")):
+    for policy, library in (
+        ("nan", "PyTorch nn.MultiheadAttention"),
+        ("uniform", "JAX"),
+        ("zero", "FlashAttention"),
+    ):
         ours = Options(empty_row="uniform" if policy == "zero" else "zero")
         theirs = attend(Q, K, V, Options(empty_row=policy), keep=keep).output  # type: ignore[arg-type]
         result = diagnose(Q, K, V, theirs, ours, keep=keep)
@@ -179,14 +193,27 @@ def test_every_stage_can_be_checked() -> None:
     options = Options(causal="bottom-right", softcap=2.0, temperature=2.0)
     bias = RNG.normal(size=(5, 7))
     trace = attend(Q, K, V, options, bias=bias)
-    for stage in ("scores", "scaled", "tempered", "capped", "biased", "masked", "weights", "output", "log_sum_exp"):
+    for stage in (
+        "scores",
+        "scaled",
+        "tempered",
+        "capped",
+        "biased",
+        "masked",
+        "weights",
+        "output",
+        "log_sum_exp",
+    ):
         array = getattr(trace, stage)
         for asked in ("auto", stage):
             result = diagnose(Q, K, V, array, options, bias=bias, stage=asked)
             assert (result.verdict, result.stage) == ("match", stage)
     finite = np.where(np.isneginf(trace.masked), -1e9, trace.masked)  # how much code writes −∞
     assert diagnose(Q, K, V, finite, options, bias=bias, stage="masked").verdict == "match"
-    assert diagnose(Q, K, V, trace.scores / 3 / 2, options, bias=bias, stage="tempered").matches[0] in ("S2", "S4")
+    assert diagnose(Q, K, V, trace.scores / 3 / 2, options, bias=bias, stage="tempered").matches[0] in (
+        "S2",
+        "S4",
+    )
 
 
 def test_stages_together_show_where_it_begins() -> None:
@@ -235,7 +262,9 @@ def test_layouts_that_people_use() -> None:
 
 
 def test_errors_name_the_field_and_the_shapes() -> None:
-    with pytest.raises(LabError, match=r"shape 3×3; expected scores and weights 5×7, output 5×2, log-sum-exp 5") as caught:
+    with pytest.raises(
+        LabError, match=r"shape 3×3; expected scores and weights 5×7, output 5×2, log-sum-exp 5"
+    ) as caught:
         diagnose(Q, K, V, np.zeros((3, 3)))
     assert caught.value.field == "observed"
     with pytest.raises(LabError, match=r"expected output 5×2"):
@@ -274,8 +303,12 @@ def test_errors_in_three_units_and_by_atol_and_rtol() -> None:
     right = attend(Q, K, V).output
     np.testing.assert_allclose(result.absolute_error, np.abs(observed - right), rtol=1e-12)
     np.testing.assert_allclose(result.relative_error, np.abs(observed / right - 1), rtol=1e-9)
-    np.testing.assert_allclose(result.ulp_error, np.abs(observed - right) / np.spacing(np.abs(right).astype(np.float32)), rtol=1e-6)
-    np.testing.assert_array_equal(result.beyond(1e-2, 1e-2), ~np.isclose(observed, right, atol=1e-2, rtol=1e-2))
+    np.testing.assert_allclose(
+        result.ulp_error, np.abs(observed - right) / np.spacing(np.abs(right).astype(np.float32)), rtol=1e-6
+    )
+    np.testing.assert_array_equal(
+        result.beyond(1e-2, 1e-2), ~np.isclose(observed, right, atol=1e-2, rtol=1e-2)
+    )
 
 
 def test_in_pieces_it_reports_progress_and_the_same_result() -> None:
