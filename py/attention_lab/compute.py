@@ -49,8 +49,8 @@ def read_matrix(text: str, field: str) -> Array:
 
 
 def options_of(state: State) -> Options:
-    """The Options a state asks for: a framework's convention first, then every key that is set."""
-    base = Options.for_framework(state.framework) if state.framework else Options()
+    """The Options a state asks for. Its framework has set its fields already (State.from_fragment, the form)."""
+    base = Options()
     changes: dict[str, tuple[Any, Any]] = {
         "scale": (state.scale, "sqrt_dk"),
         "temperature": (state.T, 1.0),
@@ -77,11 +77,10 @@ def problem_of(state: State) -> Problem:
         keep = _mask(state.keep, n, m)
     if state.bias:
         bias = _bias(state.bias, n, m)
-    if labels is not None and state.labels is not None and not (len(labels) == n == m):
-        raise LabError(
-            f"There are {len(labels)} labels for {n} queries and {m} keys: give one for each.", field="labels"
-        )
-    return Problem(matrices["q"], matrices["k"], matrices["v"], options, keep, bias, labels, labels)
+    query_labels = key_labels = labels
+    if state.labels is not None:
+        query_labels, key_labels = _labels(state.labels, n, m)
+    return Problem(matrices["q"], matrices["k"], matrices["v"], options, keep, bias, query_labels, key_labels)
 
 
 def _sources(state: State) -> tuple[dict[str, Array], tuple[str, ...] | None]:
@@ -125,14 +124,28 @@ def _sources(state: State) -> tuple[dict[str, Array], tuple[str, ...] | None]:
     return matrices, labels
 
 
+def _labels(labels: tuple[str, ...], n: int, m: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """One label for each token, or the queries' and then the keys'."""
+    if len(labels) == n == m:
+        return labels, labels
+    if len(labels) == n + m:
+        return labels[:n], labels[n:]
+    wanted = (
+        f"{n}, one for each token"
+        if n == m
+        else f"{n + m}, those of the {n} queries and then of the {m} keys"
+    )
+    raise LabError(f"Labels: expected {wanted}; got {len(labels)}.", field="labels")
+
+
 def _mask(text: str, n: int, m: int) -> NDArray[np.bool_]:
     values = read_matrix(text, "keep")
-    if values.shape[-2:] != (n, m) or not np.isin(values, (0.0, 1.0)).all():
-        raise LabError(
-            f"The keep mask needs {n} rows (queries) of {m} entries (keys), each 0 or 1 (1 = may attend); "
-            f"got shape {'×'.join(map(str, values.shape))}.",
-            field="keep",
-        )
+    expected = f"The keep mask needs {n} rows (queries) of {m} entries (keys), each 0 or 1 (1 = may attend)"
+    if values.shape[-2:] != (n, m):
+        raise LabError(f"{expected}; got shape {'×'.join(map(str, values.shape))}.", field="keep")
+    other = values[~np.isin(values, (0.0, 1.0))]
+    if other.size:
+        raise LabError(f"{expected}; got {other.flat[0]:g}.", field="keep")
     return values.astype(bool)
 
 
@@ -172,8 +185,44 @@ def view_of(state: State, previous: View | None = None) -> View:
     else:
         problem = problem_of(state)
         trace = problem.trace()
-    part, part_trace = take(problem, trace, state.batch, state.head)
+    try:
+        part, part_trace = take(problem, trace, state.batch, state.head)
+    except LabError:  # there is no such entry; `unplaced` says so
+        part, part_trace = take(problem, trace)
     return View(state, problem, trace, part, part_trace)
+
+
+def unplaced(view: View) -> dict[str, str]:
+    """Key → sentence for each value of the state that this problem has no place for, and what is shown instead."""
+    state, found = view.state, {}
+    rows = view.slice_trace.scores.shape[-2]
+    if state.row is not None and state.row >= rows:
+        found["row"] = f"row={state.row}: there are rows 0 to {rows - 1}; the last one is shown."
+    try:
+        take(view.problem, view.trace, state.batch, state.head)
+    except LabError as error:
+        found[error.field or "batch"] = f"{error} Entry 0 is shown."
+    leading = view.trace.scores.ndim - 2
+    packed = view.trace.options.heads is not None
+    for key, axes in (
+        ("batch", leading > (1 if packed else 0)),
+        ("head", leading > 1 or (leading and packed)),
+    ):
+        if getattr(state, key) and not axes:
+            found[key] = f"{key}={getattr(state, key)}: these numbers have no {key} axis; it is left out."
+    if state.positions and (state.text is None or state.q is not None):
+        found["positions"] = "Positions are added to a sentence; these matrices are taken as they are."
+    second = state.second()
+    if second is not None and second.notes:
+        found["compare"] = "The second setting: " + " ".join(note.message for note in second.notes)
+    return found
+
+
+def asked(view: View, observed: NDArray[Any]) -> Problem:
+    """The problem that someone's numbers answer: the slice on show when they have its shape, else the whole."""
+    part = view.slice_trace
+    shapes = (part.scores.shape, part.output.shape)
+    return view.slice if view.trace.scores.ndim > 2 and observed.shape in shapes else view.problem
 
 
 LOOKS = {

@@ -58,7 +58,7 @@ def take(problem: Problem, trace: Trace, batch: int = 0, head: int = 0) -> tuple
     leading = trace.scores.shape[:-2]
     if not leading:
         return problem, trace
-    index = _leading_index(leading, batch, head)
+    index = _leading_index(leading, batch, head, packed=trace.options.heads is not None)
 
     def part(array: NDArray[Any]) -> NDArray[Any]:
         own = array.shape[:-2] if array.ndim > 2 else ()
@@ -106,8 +106,10 @@ def take(problem: Problem, trace: Trace, batch: int = 0, head: int = 0) -> tuple
     return sliced_problem, sliced
 
 
-def _leading_index(leading: tuple[int, ...], batch: int, head: int) -> tuple[int, ...]:
-    if len(leading) == 1:
+def _leading_index(leading: tuple[int, ...], batch: int, head: int, packed: bool) -> tuple[int, ...]:
+    if len(leading) == 1 and packed:
+        places = [("head", head, leading[0])]
+    elif len(leading) == 1:
         places = [("batch", batch or head, leading[0])]
     else:
         places = [("batch", batch, math.prod(leading[:-1])), ("head", head, leading[-1])]

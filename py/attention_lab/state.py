@@ -52,6 +52,8 @@ class Spec(NamedTuple):
 
 
 def _number(text: str) -> float:
+    if "_" in text:  # Python's own digit separator is no way to write a number here
+        raise ValueError
     value = float(text.replace("\u2212", "-"))
     if value != value or value in (float("inf"), float("-inf")):
         raise ValueError
@@ -313,7 +315,7 @@ class State:
     def from_fragment(cls, text: str) -> State:
         """Read a URL fragment, with or without `#`. Never raises: what cannot be read becomes a note."""
         pairs = _split(text)
-        packed = dict(pairs).get("z")
+        packed = dict(pairs).get("z") or None
         notes: list[Note] = []
         if packed is not None:
             pairs = [pair for pair in pairs if pair[0] != "z"]
@@ -326,6 +328,9 @@ class State:
                 notes.append(Note("z", f"The packed part of this link (z=…) cannot be read: {error}."))
         state = cls.from_values(pairs)
         given = {key for key, value in pairs if value or key in MAY_BE_EMPTY}
+        state = _known(state, given)
+        if state.example is None:
+            given.discard("example")
         if not given.intersection(SOURCE_KEYS):
             opening = cls.opening(state.lab)
             names = SOURCE_KEYS if given.intersection(OPTION_KEYS) else SOURCE_KEYS + OPTION_KEYS
@@ -357,10 +362,7 @@ class State:
                     changes[key] = spec.parse(value)
                 except ValueError:
                     changes[key] = DEFAULTS[key]
-                    shown = value if len(value) <= 40 else value[:39] + "…"
-                    notes[key] = Note(
-                        key, f"{key}={shown} was not understood: expected {spec.expected}. It is left out."
-                    )
+                    notes[key] = _left_out(key, value, spec.expected)
         return replace(self, **changes, unknown=tuple(unknown.items()), notes=tuple(notes.values()))
 
     @property
@@ -381,7 +383,9 @@ class State:
             return None
         pairs = [pair for pair in _split(self.compare) if pair[0] not in ("compare", "lab")]
         given = {key for key, _ in pairs}
-        same_head = self.model is not None and given.intersection(SOURCE_KEYS) == {"text"} and "model" not in given
+        same_head = (
+            self.model is not None and given.intersection(SOURCE_KEYS) == {"text"} and "model" not in given
+        )
         alone = bool(given.intersection(SOURCE_KEYS)) and not same_head
         base = State(lab=self.lab, decimals=self.decimals, row=self.row) if alone else self
         return replace(base.with_values(pairs), compare=None)
@@ -395,10 +399,12 @@ class State:
 
     def to_values(self) -> dict[str, str]:
         """Raw texts of every key that is not at its default, in the order of the contract."""
+        # A framework sets scale and empty rows; both are written out, so that a neutral one is not taken for absent.
+        always = ("scale", "empty") if self.framework else ()
         values = {
-            key: spec.write(getattr(self, key))
+            key: spec.write("zero" if key in always and getattr(self, key) is None else getattr(self, key))
             for key, spec in SPECS.items()
-            if getattr(self, key) != DEFAULTS[key]
+            if key in always or getattr(self, key) != DEFAULTS[key]
         }
         return values | dict(self.unknown)
 
@@ -413,6 +419,40 @@ class State:
 
 
 DEFAULTS: dict[str, Any] = {item.name: item.default for item in fields(State)}
+
+
+def _known(state: State, given: set[str]) -> State:
+    """Names of a link settled: an unknown example or framework falls back with a note; a known framework sets the
+    scale and the empty rows that the link leaves open."""
+    if state.example is not None:
+        from attention_lab.inputs.examples import load
+
+        names = [example.name for example in load().all]
+        if state.example not in names:
+            note = _left_out("example", state.example, f"one of {', '.join(names)}")
+            state = replace(state, example=None, notes=(*state.notes, note))
+    if state.d is not None and not 8 <= state.d <= 512:
+        state = replace(
+            state, d=None, notes=(*state.notes, _left_out("d", str(state.d), "8 to 512 dimensions"))
+        )
+    if state.framework is not None:
+        from attention_lab.core import LabError
+        from attention_lab.core.conventions import convention, conventions
+
+        try:
+            rule = convention(state.framework.lower())
+        except LabError:
+            note = _left_out("framework", state.framework, f"one of {', '.join(conventions())}")
+            return replace(state, framework=None, notes=(*state.notes, note))
+        own: dict[str, Any] = {"scale": rule.scale or "sqrt_dk", "empty": rule.empty_row or "zero"}
+        changes: dict[str, Any] = {key: value for key, value in own.items() if key not in given}
+        state = replace(state, framework=rule.id, **changes)
+    return state
+
+
+def _left_out(key: str, value: str, expected: str) -> Note:
+    shown = value if len(value) <= 40 else value[:39] + "…"
+    return Note(key, f"{key}={shown} was not understood: expected {expected}. It is left out.")
 
 
 def _quote(text: str) -> str:

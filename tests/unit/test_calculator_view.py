@@ -63,6 +63,20 @@ def test_masked_cells_say_so_and_are_exactly_zero() -> None:
     assert np.isfinite(values(html, "scaled")).all(), "scaled is before the mask"
 
 
+@pytest.mark.parametrize(("policy", "weight"), [("uniform", 0.5), ("nan", np.nan), ("zero", 0.0)])
+def test_a_row_that_may_attend_to_nothing_shows_the_weights_of_its_policy(policy: str, weight: float) -> None:
+    slots = render(view_of(State.from_fragment(f"q=1;1&k=1;2&v=1;2&keep=0,0;1,1&empty={policy}&row=0")))
+    np.testing.assert_array_equal(values(slots["calculator-stages"], "weights")[0], [weight, weight])
+    text = {"uniform": "0.5000", "nan": "NaN", "zero": "0"}[policy]
+    assert slots["calculator-stages"].count(f">{text}</td>") >= 2
+    result = {
+        "uniform": "0.5000·V₁ + 0.5000·V₂ = (1.5000)",
+        "nan": "NaN·V₁ + NaN·V₂ = (NaN)",
+        "zero": "0 = (0.0000)",
+    }
+    assert f"O₁ = {result[policy]}" in slots["calculator-row"]
+
+
 def test_labels_are_text() -> None:
     state = State.from_fragment("example=identity").with_values({"labels": "<img src=x>,b&c"})
     html = "".join(render(view_of(state)).values())
@@ -79,7 +93,7 @@ def test_labels_are_text() -> None:
         ("q=1,nan;0,1&k=1,0;0,1&v=1,2;3,4", "q", ("row 1",)),
         ("q=1e400,1;0,1&k=1,0;0,1&v=1,2;3,4", "q", ("1e400",)),
         ("q=1,2;3&k=1,0;0,1&v=1,2;3,4", "q", ()),
-        ("example=nowhere", "example", ("nowhere",)),
+        ("q=1,0;0,1&k=1,0;0,1&v=1,2;3,4&keep=2,0;1,1", "keep", ("2",)),
     ],
 )
 def test_bad_input_names_its_field(fragment: str, field: str, words: tuple[str, ...]) -> None:

@@ -11,6 +11,7 @@ class LabError(ValueError):
 
     def __init__(self, message: str, field: str | None = None) -> None:
         super().__init__(message)
+        self.message = message
         self.field = field
 
 

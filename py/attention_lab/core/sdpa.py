@@ -15,7 +15,7 @@ import numpy as np
 
 from . import heads, masks, ordered
 from .arrays import Bools, additive_bias, constant, finite, matrix, refuse
-from .errors import LimitError
+from .errors import LimitError, OptionError
 from .options import Options, Precision
 from .precision import FORMATS, Floats, round_to, ulps
 
@@ -153,6 +153,8 @@ def attend(
     Raises ShapeError, DtypeError, OptionError, LimitError (more than `limit` scores) and OverflowLabError
     (finite inputs gave a number beyond the precision; names the cell). All are LabError and have `field`.
     """
+    if not isinstance(options, Options):
+        raise OptionError(f"options must be Options(…); got {type(options).__name__}")
     inputs = [matrix(array, name.upper(), name) for array, name in ((q, "q"), (k, "k"), (v, "v"))]
     if options.heads is not None:
         counts = (options.heads[0], options.heads[1], options.heads[1])
@@ -191,6 +193,8 @@ def _forward(
         if bias is not None:  # −∞ hides even NaN
             biased = np.where(np.isneginf(bias), bias.astype(work), capped + bias.astype(work))
         masked = biased if visible.all() else np.where(mask, biased, work(-np.inf))
+        if all(rule.code == "bias" for rule in rules) and np.array_equal(masked, biased, equal_nan=True):
+            masked = biased  # the bias has put every −∞ in place already
 
         row_max = masked.max(-1)
         exponentials = masked - np.where(empty, work(0), row_max)[..., None]

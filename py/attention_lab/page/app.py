@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from attention_lab.compute import shapes_of, view_of
+from attention_lab.compute import shapes_of, unplaced, view_of
 from attention_lab.core import LabError
 from attention_lab.explain.cell import cell, regions_to_selectors
 from attention_lab.page import form
@@ -57,6 +57,10 @@ if TYPE_CHECKING:
 PACK_ABOVE = 4000
 LARGEST_LINK = 400_000
 """Characters of numbers up to which a state is kept in the address."""
+OLD_RESULT = (
+    "Old result: the inputs have changed but cannot be computed yet. See the sentence beside the field."
+)
+NO_RESULT = "There is no result yet: see the sentence beside the field."
 FRAMEWORK_SETS = ("scale", "scale-number", "causal", "alignment", "causal-offset", "empty")
 LAB_NAMES = {
     "calculator": "Calculator",
@@ -79,7 +83,7 @@ class App:
         self.edited: str | None = None
         self.typed = False
         self.drawn_lab: str | None = None
-        self.history = History()
+        self.histories: dict[str, History] = {}
         self.highlight = LiveSheet()
         self.pointed: tuple[str, int, int] | None = None
         self.heatmap: HeatmapPage | None = None
@@ -91,6 +95,11 @@ class App:
         self.next_edit = Once(self._apply_edit)
         self.next_point = Once(self._show_cell)
         self.save = Once(self._save_link, delay=200)
+
+    @property
+    def history(self) -> History:
+        """Each lab undoes its own changes."""
+        return self.histories.setdefault(self.state.lab, History())
 
     def start(self) -> None:
         """Take over from the prerendered page: keep what the reader did meanwhile, and compute."""
@@ -110,6 +119,8 @@ class App:
         on(document, "focusin", self._on_point)
         on(window, "hashchange", self._on_hash)
         self.show()
+        if touched:
+            self.save()
         root.dataset.python = "ready"
         status = by_id("python-status")
         status.textContent = "Python ready"
@@ -147,6 +158,8 @@ class App:
         drop: dict[str, str] = {}
         if edited == "framework" and values.get("framework"):
             drop = framework_values(values["framework"], bool(values["causal"]))
+        elif edited == "framework" and self.state.framework:
+            drop = {"scale": "", "empty": ""}  # what the framework had set
         elif edited in FRAMEWORK_SETS:
             drop = {"framework": ""}  # no longer that framework's convention
         if edited in form.MATRICES:
@@ -165,7 +178,12 @@ class App:
         else:
             pairs.pop("text", None)
         if edited == "model" and values.get("model"):
-            drop |= {"causal": "", "positions": "", "row": "", "compare": ""}  # an encoder: both ways, positions of its own
+            drop |= {
+                "causal": "",
+                "positions": "",
+                "row": "",
+                "compare": "",
+            }  # an encoder: both ways, positions of its own
         if not values.get("observed"):
             pairs["observed"] = ""
         return base.with_values({**pairs, **drop})
@@ -288,12 +306,9 @@ class App:
 
     def go(self, state: State, push: bool, from_form: bool = False) -> None:
         """Show another state; `push` makes it an entry of the browser's history."""
-        self.history.record(
-            self.state,
-            state,
-            self.edited if from_form and self.typed else None,
-            window.performance.now() / 1000,
-        )
+        if state.lab == self.state.lab:
+            field = self.edited if from_form and self.typed else None
+            self.history.record(self.state, state, field, window.performance.now() / 1000)
         if push and self.save.waiting:
             self._save_link()  # an edit still on its way belongs to the entry that is left, not to the new one
         self.state = state
@@ -336,6 +351,7 @@ class App:
             self._draw_rest(self.view)
             if self.state.sheet and (wrong := self.share.show_sheet()):
                 errors["sheet"] = wrong
+            errors |= unplaced(self.view)
             fresh = True
         except LabError as error:
             errors[error.field or "link"] = str(error)
@@ -459,7 +475,7 @@ class App:
         results, note = by_id("results"), by_id("stale-note")
         if stale:
             results.setAttribute("data-stale", "")
-            note.textContent = "Old result: the inputs have changed but cannot be computed yet. See the sentence beside the field."
+            note.textContent = OLD_RESULT if self.view is not None else NO_RESULT
         else:
             results.removeAttribute("data-stale")
         note.hidden = not stale

@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from attention_lab.compute import observed_of, options_of
+from attention_lab.compute import asked, observed_of, options_of
 from attention_lab.core import LabError
 from attention_lab.diagnosis import diagnose_steps, make_probe, separable
 from attention_lab.inputs.paste import format_matrix
@@ -60,7 +60,7 @@ class CheckPage:
             self._asked, self._running, self._found = None, None, None
             self._write(render.nothing())
             return
-        question = (id(view.trace), state.observed, state.stage)
+        question = (id(view.slice_trace), state.observed, state.stage)
         self._view = view
         if question == self._asked:
             if self._found is not None:
@@ -68,7 +68,7 @@ class CheckPage:
             return
         self._asked, self._found = None, None
         observed = observed_of(state)  # LabError: the app shows it beside the box
-        problem = view.problem
+        problem = asked(view, observed.values)
         self._running = diagnose_steps(
             problem.q,
             problem.k,

@@ -27,6 +27,12 @@ def read(edited: str | None) -> dict[str, str]:
     form = by_id("lab-form")
     raw = dict(form_pairs(form))
     values = {**NEUTRAL_OFF, **raw}
+    if edited == "scale-number" and raw.get("scale-number", "").strip():
+        one("#scale").checked = True  # the number would otherwise do nothing and say nothing
+        values["scale"] = "sqrt_dk"
+    if edited == "causal-offset" and raw.get("causal-offset", "").strip():
+        one("#causal").checked, one("#alignment").value = True, "offset"
+        values |= {"causal": "top-left", "alignment": "offset"}
     number = values.pop("scale-number", "").strip()
     if number and values["scale"] != "none":
         values["scale"] = number

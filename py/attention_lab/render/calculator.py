@@ -164,7 +164,7 @@ def stage(view: View, item: Stage, place: int) -> str:
     if item.name == "output":
         columns, masked = view.dim_names(item.array.shape[-1]), None
     elif item.name == "weights":
-        shades = shade(item.array)
+        shades, masked = shade(item.array), ~view.given_out
         masked_text = "0"
         sums = item.array.sum(axis=-1)
         extra = ("Σ", [formatter(view.state.decimals)(float(x)) for x in sums])
@@ -258,8 +258,8 @@ def row_trace(view: View) -> str:
     for j, key in enumerate(keys):
         cells = []
         for term, _, values in steps:
-            off = bool(item.masked[j]) and term in ("masked", "exp", "weight")
             value = float(values[j])
+            off = bool(item.masked[j]) and (term == "masked" or (term in ("exp", "weight") and value == 0))
             text = ("masked" if term == "masked" else "0") if off else write(value)
             mark = " data-masked" if off else ""
             kind = " masked" if off else ""
@@ -314,7 +314,7 @@ def _row_output(view: View, item: RowTrace) -> str:
         name.replace("K", "V", 1) if view.slice.key_labels is None else f"V({name})"
         for name in view.key_names()
     ]
-    seen = [j for j in range(len(values)) if not item.masked[j]]
+    seen = [j for j in range(len(values)) if not item.masked[j] or item.weights[j] != 0]
     shown = seen if len(seen) <= 8 else seen[:4] + seen[-2:]
     terms = [f"{write(float(item.weights[j]))}·{values[j]}" for j in shown]
     if len(seen) > 8:

@@ -28,16 +28,20 @@ def without_special(state: State) -> str:
     return " no-special" if state.special and state.model is not None else ""
 
 
+OTHER_MASKS = (("window", "window"), ("key lengths", "lengths"), ("keep mask", "keep"))
+
+
 def setting_words(state: State) -> str:
     """`T = 0.5 · causal · no positions · d = 32`, escaped; of a real head its layer and head instead of d."""
-    parts = [
-        f"T = {state.T:g}",
-        "no mask"
-        if state.causal is None
-        else "causal"
-        if state.causal == "top-left"
-        else f"causal {state.causal}",
-    ]
+    masks = (
+        [] if state.causal is None else ["causal" if state.causal == "top-left" else f"causal {state.causal}"]
+    )
+    masks += [words for words, on in OTHER_MASKS if getattr(state, on)]
+    parts = [f"T = {state.T:g}", *(masks or ["no mask"])]
+    if state.bias:
+        parts.append("bias")
+    if state.softcap is not None:
+        parts.append(f"softcap {state.softcap:g}")
     if state.model is not None:
         parts.insert(0, f"MiniLM layer {state.layer}, head {state.modelhead}")
     else:
@@ -115,7 +119,14 @@ def second_picture(
         return slots | {
             "heatmap-second": f'<p class="caption">{caption}</p><div class="canvas-slot" data-canvas="second"></div>{note}'
         }
-    table = heat_table(then.weights, then.mask, rows, labels, caption=caption, stage='data-second="weights"')
+    table = heat_table(
+        then.weights,
+        then.mask | (then.weights != 0),
+        rows,
+        labels,
+        caption=caption,
+        stage='data-second="weights"',
+    )
     return slots | {
         "heatmap-second": f'<div class="scroll heat-scroll{without_special(second)}">{table}</div>{note}'
     }

@@ -72,8 +72,9 @@ def table(item: RowTrace, labels: tuple[str, ...], scale: str | float) -> str:
         if term == "weight":
             kinds = [f"n w{level}" for level in shade(values).tolist()]
         if term not in ("dot", "scaled"):
-            for j in np.flatnonzero(hidden).tolist():
-                logit = term not in ("exp", "weight")
+            logit = term not in ("exp", "weight")
+            # A row emptied by the mask may still be given weights by its policy; these are shown as they are.
+            for j in np.flatnonzero(hidden if logit else hidden & (values == 0)).tolist():
                 texts[j] = "masked" if term == "tempered" else "" if logit else "0"
                 numbers[j] = "-inf" if logit else numbers[j]
                 kinds[j] = 'n masked" data-masked="'

@@ -72,9 +72,7 @@ def _template(n: int, m: int, visible: bytes, buttons: bool, stage: str) -> str:
             if buttons
             else "%s"
         )
-        lines.append(
-            f'<tr><th scope="row">{name}</th>{cells}<td class="n extra" data-sum="%s">%s</td></tr>'
-        )
+        lines.append(f'<tr><th scope="row">{name}</th>{cells}<td class="n extra" data-sum="%s">%s</td></tr>')
     first = lines[0].replace('tabindex="-1"', 'tabindex="0"', 1) if lines else ""
     return (
         f'<table class="stage heat" {stage}><caption>%s</caption><thead><tr>'

@@ -51,7 +51,9 @@ def render(view: View) -> dict[str, str]:
     square = len(rows) == len(columns)
     slots = drawn | {
         "heatmap-chips": _chips(view, words, chosen),
-        "heatmap-strip": strip(words, trace.weights[chosen], ~trace.mask[chosen], chosen) if square else "",
+        "heatmap-strip": strip(words, trace.weights[chosen], ~view.given_out[chosen], chosen)
+        if square
+        else "",
     }
     slots |= second_picture(view, rows, columns, MOST_TABLE)
     if view.state.model is None:
@@ -122,10 +124,12 @@ def status(view: View) -> str:
 
 def formula(view: View) -> str:
     """The formula of these settings, as text that can be quoted."""
-    scale = view.state.scale
+    scale = view.slice_trace.options.scale
     inside = {"sqrt_dk": "qᵢ·kⱼ / (√d × T)", "none": "qᵢ·kⱼ / T"}.get(str(scale), f"qᵢ·kⱼ × {scale} / T")
     if view.state.softcap is not None:
         inside = f"{view.state.softcap:g}·tanh({inside} / {view.state.softcap:g})"
+    if view.state.bias:
+        inside += " + bias"
     where = " over j ≤ i" if view.state.causal == "top-left" else ""
     return f"softmax({inside}){where}, T = {view.state.T:g}"
 
@@ -138,7 +142,7 @@ def picture(view: View, rows: tuple[str, ...], columns: tuple[str, ...]) -> str:
         return (
             f'<p class="caption">{caption}</p><div class="canvas-slot" data-canvas="weights"></div>{legend()}'
         )
-    table = heat_table(trace.weights, trace.mask, rows, columns, caption=caption)
+    table = heat_table(trace.weights, view.given_out, rows, columns, caption=caption)
     return f'<div class="scroll heat-scroll{without_special(view.state)}">{table}</div>{legend()}'
 
 

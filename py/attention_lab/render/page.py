@@ -14,7 +14,7 @@ from attention_lab.core import LabError, Options
 from attention_lab.inputs.examples import Example, load
 from attention_lab.inputs.paste import format_matrix
 from attention_lab.render import cividis
-from attention_lab.render.html import escape, plural
+from attention_lab.render.html import data_set, escape, plural
 from attention_lab.render.view import View
 from attention_lab.state import DEFAULTS, State, spread_matrix
 
@@ -26,6 +26,21 @@ VIEWS = {
     "walkthrough": "attention_lab.render.walkthrough",
     "heatmap": "attention_lab.render.heatmap",
 }
+LESSON_KEYS = (
+    "scale",
+    "T",
+    "causal",
+    "softcap",
+    "window",
+    "empty",
+    "precision",
+    "keep",
+    "bias",
+    "lengths",
+    "q",
+    "k",
+    "v",
+)
 DEFAULT_VALUES = {"scale": "sqrt_dk", "T": "1", "decimals": "4", "empty": "", "causal": ""}
 
 
@@ -109,8 +124,13 @@ def framework_values(framework: str, causal: bool) -> dict[str, str]:
 
 
 def lesson(state: State) -> str:
-    """The one sentence that the chosen example teaches."""
-    return escape(load().get(state.example).lesson) if state.example else ""
+    """The one sentence that the chosen example teaches; with other options, how to get the example's own."""
+    if not state.example:
+        return ""
+    own = example_state(state.example, state.lab)
+    if any(getattr(own, key) != getattr(state, key) for key in LESSON_KEYS):
+        return f"<button type='button' class='link' {data_set(**own.to_values())}>Set this example’s own options</button>"
+    return escape(load().get(state.example).lesson)
 
 
 def fold_line(view: View) -> str:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
 from attention_lab.render.html import Formatter, formatter, index_label
 
 if TYPE_CHECKING:
@@ -37,6 +40,12 @@ class View:
     @property
     def write(self) -> Formatter:
         return formatter(self.state.decimals)
+
+    @property
+    def given_out(self) -> NDArray[np.bool_]:
+        """(n, m) True where a weight can be read: visible cells, and the row that a policy for empty rows fills."""
+        trace = self.slice_trace
+        return np.asarray(trace.mask | (trace.weights != 0))
 
     def query_names(self) -> list[str]:
         """Escaped headers of the query rows."""

@@ -40,7 +40,7 @@ def toolbar(text: str) -> str:
         '<button type="button" data-sheet-do="latex">LaTeX</button> '
         '<button type="button" data-sheet-do="html">Save as HTML</button> '
         '<button type="button" data-sheet-do="change">Change</button> '
-        f'<button type="button" data-sheet-do="close">Close</button> <span class="quiet">{count}, a page each.</span></div>'
+        f'<button type="button" data-sheet-do="close">Close</button> <span class="quiet">{count}.</span></div>'
     )
 
 
@@ -88,7 +88,7 @@ def _given(sheet: Sheet, name: str) -> str:
     array = getattr(sheet.problem, name)
     letter = "q" if name == "q" else "k" if name == "k" else "v"
     rows = [f"{letter}<sub>{i + 1}</sub>" for i in range(array.shape[0])]
-    titles = {"q": "Q, one query in each row", "k": "K, one key in each row", "v": "V, one value in each row"}
+    titles = {"q": "Q: a query in each row", "k": "K: a key in each row", "v": "V: values"}
     return _table(sheet, name, titles[name], rows, [""] * array.shape[1], array, set(), False)
 
 

@@ -201,3 +201,9 @@ def test_any_number_anywhere_gives_a_result_or_a_lab_error(
         assert np.isfinite(trace.weights).all()
     assert (trace.weights[~trace.mask & ~trace.empty_rows[:, None]] == 0).all()
     assert not np.isnan(trace.stable_vs_naive)
+
+
+@pytest.mark.parametrize("options", [None, {"causal": "top-left"}, "causal"])
+def test_options_of_another_type_are_refused(options: Any) -> None:
+    with pytest.raises(LabError, match=r"options must be Options\(…\); got"):
+        attend([[1.0]], [[1.0]], [[1.0]], options)

@@ -163,3 +163,9 @@ class TestNaiveForm:
         if trace.naive_failure is None:
             assert np.isfinite(trace.stable_vs_naive)
             np.testing.assert_array_equal(np.isnan(trace.naive_output), np.isnan(trace.output))
+
+
+def test_a_bias_that_masks_needs_no_masked_stage_of_its_own() -> None:
+    """−∞ in the bias has put every masked cell in place: the masked stage does nothing."""
+    trace = attend([[1.0]], [[1.0], [2.0]], [[1.0], [2.0]], bias=[[0.0, -np.inf]])
+    assert trace.masked is trace.biased and trace.weights.tolist() == [[1.0, 0.0]]
