@@ -51,7 +51,9 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
             pytest.skip(reason)
     if item.get_closest_marker("needs_model") and find_pack() is None:
         if os.environ.get("ATTENTION_LAB_REQUIRE_MODEL") == "1":
-            pytest.fail("there is no pack of the model, and ATTENTION_LAB_REQUIRE_MODEL=1 says that there must be")
+            pytest.fail(
+                "there is no pack of the model, and ATTENTION_LAB_REQUIRE_MODEL=1 says that there must be"
+            )
         pytest.skip("there is no pack of the model; `build.py build --with-model` makes it, and .ci/run does")
     if item.get_closest_marker("needs_torch") and importlib.util.find_spec("torch") is None:
         if os.environ.get("ATTENTION_LAB_REQUIRE_TORCH") == "1":

@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 
 from .console import BuildError, megabytes, say
-from .fetch import PINS, Pin, Source, Store, obtain, pip_download, pins
+from .fetch import PINS, Pin, Source, Store, obtain, pins, pip_download
 from .paths import cache_dir
 from .prerender import python_with_numpy
 

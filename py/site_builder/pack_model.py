@@ -54,7 +54,7 @@ mouse mug orange owl panda paw pen pencil penguin piano pig pink pizza plate pot
 rainbow red river robot rug salad sandwich sat shark sheep shoe shoes sing sister sky slept sleepy sofa soup spider spoon squirrel
 star strawberry sugar sun sweet table tea teacher teddy tiger tired toast tomato tree turtle umbrella violin water
 whale whisker window wolf yellow zebra attention token tokens vector matrix softmax neuron model query key value
-""".split()
+""".split()  # noqa: SIM905  (a list of words reads best as words)
 
 
 def read_weights(data: bytes) -> dict[str, Array]:
@@ -113,7 +113,7 @@ def has_relatives(word: str, places: dict[str, int]) -> bool:
     """True for `steep` (steeply) and `lends` (lend)."""
     endings = ("s", "es", "ed", "d", "ing", "er", "ly", "y")
     stem = word.removesuffix("e")
-    return any(word + end in places or stem + end in places and stem != word for end in endings) or any(
+    return any(word + end in places or (stem + end in places and stem != word) for end in endings) or any(
         word.endswith(end) and (word.removesuffix(end) in places or word.removesuffix(end) + "e" in places)
         for end in endings
     )

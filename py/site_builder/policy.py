@@ -11,7 +11,9 @@ import base64
 import hashlib
 import re
 
-INLINE = re.compile(r"<(?P<tag>script|style)(?P<attributes>[^>]*)>(?P<text>.*?)</(?P=tag)>", re.DOTALL | re.IGNORECASE)
+INLINE = re.compile(
+    r"<(?P<tag>script|style)(?P<attributes>[^>]*)>(?P<text>.*?)</(?P=tag)>", re.DOTALL | re.IGNORECASE
+)
 DATA_TYPE = re.compile(r"""\stype=["']?(?:text/plain|application/json|py)["']?""")
 SLOT = "policy"
 

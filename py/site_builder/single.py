@@ -104,5 +104,7 @@ def script_text(code: str) -> str:
 def python_text(code: str) -> str:
     """Python that may stand inside a script element. There is no way to escape it, so it must not need one."""
     if re.search("</script|<!--", code, re.IGNORECASE):
-        raise BuildError("py/main.py holds '</script' or '<!--', which would end its element in the single file")
+        raise BuildError(
+            "py/main.py holds '</script' or '<!--', which would end its element in the single file"
+        )
     return code

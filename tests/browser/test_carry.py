@@ -41,5 +41,7 @@ def test_numbers_travel(lab, source: str) -> None:
 def test_a_stage_stands_in_the_page_once(lab) -> None:
     for name in (*LABS, *reversed(LABS)):
         lab.open(f"lab={name}")
-        stages = lab.page.evaluate("[...document.querySelectorAll('table[data-stage]')].map((t) => t.dataset.stage)")
+        stages = lab.page.evaluate(
+            "[...document.querySelectorAll('table[data-stage]')].map((t) => t.dataset.stage)"
+        )
         assert len(stages) == len(set(stages)), (name, stages)

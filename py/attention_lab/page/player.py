@@ -13,7 +13,19 @@ from attention_lab.core import LabError
 from attention_lab.explain.growth import Experiment
 from attention_lab.explain.slips import answer
 from attention_lab.explain.steps import Walk
-from attention_lab.page.dom import Once, by_id, create_proxy, data, document, every, guarded, on, one, root, window
+from attention_lab.page.dom import (
+    Once,
+    by_id,
+    create_proxy,
+    data,
+    document,
+    every,
+    guarded,
+    on,
+    one,
+    root,
+    window,
+)
 from attention_lab.render.walk_growth import chart
 from attention_lab.render.walk_panels import growth_values
 from attention_lab.render.walkthrough import current, is_too_large, render, walk_of

@@ -43,5 +43,5 @@ def stylesheet() -> str:
     rules = []
     for level in range(LEVELS + 1):
         rgb = colour(level / LEVELS)
-        rules.append(f".w{level}{{background:#{'%02x%02x%02x' % rgb};color:{ink(rgb)}}}")
+        rules.append(f".w{level}{{background:#{bytes(rgb).hex()};color:{ink(rgb)}}}")
     return "\n".join(rules) + "\n"

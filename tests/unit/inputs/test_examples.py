@@ -178,7 +178,9 @@ def test_examples_cannot_be_changed_by_accident() -> None:
 
 
 def test_an_unknown_name_lists_the_names_there_are() -> None:
-    with pytest.raises(ExampleError, match=r"no example called “nope”\. Expected one of: identity, one-query"):
+    with pytest.raises(
+        ExampleError, match=r"no example called “nope”\. Expected one of: identity, one-query"
+    ):
         load().get("nope")
 
 

@@ -12,7 +12,7 @@ from attention_lab.model.encoder import Current, Encoder
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-import synthetic  # noqa: E402  (found beside this file)
+import synthetic
 
 
 @pytest.fixture

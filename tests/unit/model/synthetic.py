@@ -50,7 +50,7 @@ def laid_out(arrays: dict[str, Any]) -> bytes:
 def layer_weights(seed: int) -> dict[str, Any]:
     """Plain float arrays of one layer: matrices (outputs, inputs), biases, gains."""
     dice = np.random.default_rng(seed)
-    shapes = {name: (HIDDEN, HIDDEN) for name in ("query", "key", "value", "after")}
+    shapes = dict.fromkeys(("query", "key", "value", "after"), (HIDDEN, HIDDEN))
     shapes |= {"up": (4 * HIDDEN, HIDDEN), "down": (HIDDEN, 4 * HIDDEN)}
     made = {name: dice.normal(size=shape).astype(np.float32) for name, shape in shapes.items()}
     made |= {f"{name}.bias": dice.normal(size=shape[0]).astype(np.float32) for name, shape in shapes.items()}

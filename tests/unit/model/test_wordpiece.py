@@ -30,7 +30,7 @@ def test_every_punctuation_mark_stands_alone() -> None:
 
 
 def test_longest_match_first_from_the_left() -> None:
-    known = {piece: 0 for piece in ("un", "##aff", "##able", "una", "##ff", "##ffab", "##le")}
+    known = dict.fromkeys(("un", "##aff", "##able", "una", "##ff", "##ffab", "##le"), 0)
     assert pieces("unaffable", known) == ["una", "##ffab", "##le"]
     assert pieces("unx", known) == ["[UNK]"]
 
@@ -42,7 +42,7 @@ def test_a_word_of_more_than_100_characters_is_unknown() -> None:
 
 
 def test_tokenize_and_back() -> None:
-    known = {piece: 0 for piece in ("cat", "##s", ".")}
+    known = dict.fromkeys(("cat", "##s", "."), 0)
     found = tokenize("Cats cat.", known)
     assert found == ["[CLS]", "cat", "##s", "cat", ".", "[SEP]"]
     assert joined(found) == ["[CLS]", "cats", "cat", ".", "[SEP]"]
