@@ -6,6 +6,7 @@
   const hidden = new URLSearchParams(location.hash.slice(1)).get("hide");
   if (hidden) root.dataset.hide = hidden.split(",").join(" ");
   if (window.parent === window) return;
+  if (window.origin === "null") root.dataset.closed = "1"; // sandboxed: no saving, no printing, no clipboard
 
   let told = 0;
   const tell = () => {

@@ -30,8 +30,8 @@ SINGLE_FILE = "attention-lab.html"
 
 
 def closed_frame() -> bool:
-    """True in a frame without an origin of its own, which may neither save files nor use the clipboard."""
-    return bool(window.parent != window) and str(window.origin) == "null"
+    """True in a frame without an origin of its own, which may not save, print or use the clipboard (static/embed.js)."""
+    return bool(root.hasAttribute("data-closed"))
 
 
 class SharePage:
