@@ -80,7 +80,7 @@ def read_arrays(filename: str, data: bytes) -> Arrays:
 
 def _text(name: str, stem: str, ending: str, data: bytes) -> Arrays:
     text = _decoded(name, data)
-    if ending == "json" and len(text) > _LARGE_JSON:
+    if ending == "json" and (len(text) > _LARGE_JSON or _is_export(text)):
         return _large_json(name, stem, text)
     try:
         found = parse_named(text)
@@ -106,6 +106,11 @@ def _decoded(name: str, data: bytes) -> str:
         return data.decode("cp1252", errors="replace")
 
 
+def _is_export(text: str) -> bool:
+    """True for the page's own JSON export, which keeps its arrays one level down."""
+    return text[:80].lstrip("{ \r\n\t").startswith('"attention_lab":')
+
+
 def _large_json(name: str, stem: str, text: str) -> Arrays:
     """Long JSON goes through the standard parser; short JSON through the paste readers, which name line and column."""
     import json
@@ -116,6 +121,8 @@ def _large_json(name: str, stem: str, text: str) -> Arrays:
         content = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise FileError(f"{name}: not valid JSON ({str(error)[:80]}).") from None
+    if isinstance(content, dict) and _is_export(text):
+        content = content.get("arrays")
     arrays: dict[str, NDArray[Any]] = {}
     skipped: dict[str, str] = {}
     parts = {stem: content}
@@ -138,10 +145,21 @@ def _nests_too_deep(text: str, limit: int = 64) -> bool:
     return bool(np.cumsum(steps, dtype=np.int32).max(initial=0) > limit)
 
 
+def _with_infinities(value: Any) -> Any:
+    """`["-Infinity", 1]` → `[-inf, 1]`: JSON has no such numbers, so our exports write them as texts."""
+    if isinstance(value, list):
+        return [_with_infinities(item) for item in value]
+    return (
+        {"Infinity": np.inf, "-Infinity": -np.inf, "NaN": np.nan}.get(value, value)
+        if isinstance(value, str)
+        else value
+    )
+
+
 def _json_array(value: Any) -> NDArray[Any] | None:
     shape = None
     if isinstance(value, dict):
-        shape, value = value.get("shape"), value.get("data")
+        shape, value = value.get("shape"), _with_infinities(value.get("data"))
     if not isinstance(value, list):
         return None
     try:

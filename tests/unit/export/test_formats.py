@@ -22,6 +22,7 @@ from attention_lab.export.formats import FORMATS, format_of, write
 from attention_lab.export.latex import document, latex_number, worked_row
 from attention_lab.export.material import Material, stages_of
 from attention_lab.export.safetensors import safetensors
+from attention_lab.inputs.files import read_arrays
 from attention_lab.inputs.paste import parse_matrix, parse_named
 from attention_lab.problem import Problem
 from attention_lab.render.html import formatter
@@ -190,6 +191,19 @@ def test_our_own_reader_takes_the_exports_back(name: str) -> None:
     for line in text_of("latex", item).split("\n"):
         if line.startswith(r"\[ A ="):
             np.testing.assert_array_equal(parse_matrix(line[2:-2]).values, item.tables["weights"])
+
+
+@pytest.mark.parametrize("kind", ["json", "npz", "safetensors"])
+@pytest.mark.parametrize("name", ["plain", "everything", "packed heads", "float32"])
+def test_the_page_opens_its_own_data_files(kind: str, name: str) -> None:
+    """Drop an export on the page and the same arrays come out."""
+    item = material(PROBLEMS[name])
+    made = write(kind, item)
+    read = read_arrays(f"attention.{kind}", made.encode() if isinstance(made, str) else made)
+    assert set(read) == set(item.whole)
+    for key, array in item.whole.items():
+        if array.ndim >= 2:
+            np.testing.assert_array_equal(read[key], array, err_msg=key)
 
 
 def decimals(name: str, places: int = 6) -> Material:
