@@ -51,7 +51,7 @@ function watchMain(pyodide) {
 
 // --- downloads ------------------------------------------------------------------------------------------------------
 
-// The prerendered answer comes first: until it is painted, the page's preload links download, and nothing else happens.
+// The prerendered answer comes first: nothing large is fetched or compiled until it is painted.
 const painted = new Promise((resolve) => {
   if (document.visibilityState === "hidden" || !PerformanceObserver.supportedEntryTypes?.includes("paint")) resolve();
   else new PerformanceObserver(resolve).observe({ type: "paint", buffered: true });
