@@ -68,9 +68,10 @@ def make_snapshot(
         try:
             _make(folder, package, runtime, wheel, core, lock, static)
         except (BuildError, OSError, subprocess.TimeoutExpired) as error:
-            reason = " ".join(str(error).split())[-300:]
-            say(f"No memory snapshot, so the page will start more slowly: {reason}")
-            return None
+            if not (folder / "plan.json").is_file():  # else another build made it meanwhile
+                reason = " ".join(str(error).split())[-300:]
+                say(f"No memory snapshot, so the page will start more slowly: {reason}")
+                return None
         size = megabytes((folder / "memory.bin").stat().st_size)
         say(f"  made and checked in {time.monotonic() - started:.1f} s: {size}")
     os.utime(folder)
@@ -139,7 +140,8 @@ def _make(
         (result / "memory.bin").write_bytes(gzip.compress(memory, 9, mtime=0))
         shutil.rmtree(folder, ignore_errors=True)
         result.rename(folder)
-    kept = sorted(folder.parent.iterdir(), key=lambda path: path.stat().st_mtime, reverse=True)
+    finished = [path for path in folder.parent.iterdir() if not path.name.startswith("new-")]
+    kept = sorted(finished, key=lambda path: path.stat().st_mtime, reverse=True)
     for old in kept[KEPT:]:
         shutil.rmtree(old, ignore_errors=True)
 

@@ -104,7 +104,7 @@ def engines() -> list[Engine]:
     display = [] if os.environ.get("DISPLAY") else ["xvfb-run", "-a"]
     if browsers and (not display or shutil.which("xvfb-run")):
         version = subprocess.run(
-            [str(browsers[-1]), "--version"],
+            [*display, str(browsers[-1]), "--version"],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
