@@ -215,6 +215,7 @@ def run_pytest(folder: Path, name: str, attention: str) -> subprocess.CompletedP
             os.devnull,
         ],
         cwd=folder,
+        env={**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},  # as for a reader who has pytest alone
         capture_output=True,
         text=True,
     )
