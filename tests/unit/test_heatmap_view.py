@@ -107,9 +107,7 @@ class TestTable:
         assert 'data-set="row=8"' in html
         sums = [(a, text) for a, text in Cells(html).cells if "extra" in (a.get("class") or "")]
         assert [text for _, text in sums] == ["1.00"] * 11
-        assert [float(a["data-sum"] or 0) for a, _ in sums] == made.slice_trace.weights.sum(
-            axis=-1
-        ).tolist()
+        assert [float(a["data-sum"] or 0) for a, _ in sums] == made.slice_trace.weights.sum(axis=-1).tolist()
 
     def test_64_tokens_are_a_table_and_65_a_canvas(self) -> None:
         assert "<table" in heatmap.render(view(words(64)))["heatmap-table"]

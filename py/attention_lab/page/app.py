@@ -258,7 +258,7 @@ class App:
         for dialog in every("dialog[open]"):
             dialog.close()  # it speaks of the state that is left
         if fragment.removeprefix("#") != self.state.to_fragment(PACK_ABOVE) and fragment != "#main":
-            self.go(State.from_fragment(fragment), push=False)
+            self.go(State.from_fragment(fragment), push=False, save=False)
 
     def _on_key(self, event: Any) -> None:
         target = event.target
@@ -304,8 +304,11 @@ class App:
 
     # State → page
 
-    def go(self, state: State, push: bool, from_form: bool = False) -> None:
-        """Show another state; `push` makes it an entry of the browser's history."""
+    def go(self, state: State, push: bool, from_form: bool = False, save: bool = True) -> None:
+        """Show another state; `push` makes it an entry of the browser's history.
+
+        `save` keeps the address in step; a followed link stays as it was written, and so do back and forward.
+        """
         if state.lab == self.state.lab:
             field = self.edited if from_form and self.typed else None
             self.history.record(self.state, state, field, window.performance.now() / 1000)
@@ -315,7 +318,7 @@ class App:
         if push:
             self._save_link(push=True)
         self.show(write_form=not from_form or self.edited in ("example", "framework", "model"))
-        if not push:
+        if save and not push:
             self.save()
 
     def show(self, write_form: bool = True) -> None:

@@ -50,7 +50,9 @@ class Late:
             _attention_lab_archives.unpack(archive)
         except Exception as error:
             reason = str(error).strip().splitlines()[-1]
-            raise ImportError(f"{name} is not in the part of Python that this page starts with, and {reason}", name=name) from None
+            raise ImportError(
+                f"{name} is not in the part of Python that this page starts with, and {reason}", name=name
+            ) from None
         del self.archives[archive]
         for entry in [entry for entry in sys.path_importer_cache if entry.startswith("/lib/")]:
             del sys.path_importer_cache[entry]
