@@ -71,8 +71,16 @@ def diagnose_steps(
     found = readings(setting, trace, numbers.shape, stage)
     yield 0.02
     session = Session(setting, base_state(setting), found, numbers, half)
-    result = yield from session.steps(digits is None and resolution is None)
-    return result
+    steps = session.steps(digits is None and resolution is None)
+    while True:
+        # NaN, ∞ and overflow are ordinary here; the caller's own settings hold between the pieces.
+        with np.errstate(all="ignore"):
+            try:
+                done = next(steps)
+            except StopIteration as end:
+                result: Diagnosis = end.value
+                return result
+        yield done
 
 
 def diagnose_stages(

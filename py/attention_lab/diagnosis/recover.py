@@ -146,6 +146,8 @@ def projected(case: Case) -> Iterator[Trial]:
         or not np.isfinite(right).all()
     ):
         return
+    if case.peak > 1e6 * max(float(np.abs(right).max()), 1e-6):
+        return  # no projection is that large, and its squares might overflow
     observed = case.observed.reshape(-1, setting.dv)
     for columns, told in (
         (right, "one matrix"),

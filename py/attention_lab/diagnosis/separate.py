@@ -48,6 +48,7 @@ class Separation(NamedTuple):
         return self.count + sum(len(group) - (CORRECT in group) for group in self.groups)
 
 
+@np.errstate(all="ignore")
 def separable(problem: Asked, stage: str = "output", digits: int | None = None) -> Separation:
     """Which catalogue entries `stage` of this problem tells apart, at full precision or with `digits` decimals.
 

@@ -332,3 +332,26 @@ def test_degenerate_problems() -> None:
     assert diagnose(Q * 0, K, V, np.broadcast_to(V.mean(0), (5, 2))).verdict == "match"
     assert diagnose(Q, K, np.ones((7, 2)), np.ones((5, 2))).verdict == "match"
     assert diagnose(Q, Q, Q, attend(Q, Q, Q).output).verdict == "match"
+
+
+def test_no_numbers_break_it() -> None:
+    """Huge, tiny, constant and half-missing numbers at every stage: a verdict with a sentence, never another error."""
+    trace = attend(Q, K, V, Options(causal="bottom-right"))
+    for stage in ("scores", "masked", "weights", "output", "log_sum_exp"):
+        right = np.array(getattr(trace, stage), float)
+        holes = np.where(np.arange(right.size).reshape(right.shape) % 3 == 0, np.nan, right)
+        cases = [np.full(right.shape, x) for x in (0.0, 1.0, 1e308, -1e308, 1e-320)]
+        for numbers in (*cases, holes, right * 1e6, np.nan_to_num(right) + 1e300):
+            for digits in (None, 0, 12):
+                result = diagnose(
+                    Q, K, V, numbers, Options(causal="bottom-right"), stage=stage, digits=digits
+                )
+                assert result.message.endswith(".")
+                assert result.absolute_error.shape == result.ulp_error.shape == numbers.shape
+
+
+@pytest.mark.filterwarnings("error")
+def test_overflow_inside_never_reaches_the_caller() -> None:
+    before = np.geterr()
+    for _ in diagnose_steps(Q * 1e150, K * 1e150, V, np.full((5, 2), 1e308)):
+        assert np.geterr() == before
