@@ -174,8 +174,8 @@ def measure(server: Rounds, engine: Engine, profile: Path, folder: Path, pairs: 
         server.open(engine, profile, [single, stock, lab, bare])
     server.reports.clear()
     for i in range(pairs):
-        served = [stock, lab] if i % 2 else [lab, stock]
-        server.open(engine, profile, [single, *served, bare])
+        served = [stock, lab, bare]  # each comes first, second and last as often
+        server.open(engine, profile, [single, *served[i % 3 :], *served[: i % 3]])
     took = server.reports
 
     def figure(name: str, key: str, ours: str, baseline: str, unit: str, limit: float | None) -> list[Figure]:
