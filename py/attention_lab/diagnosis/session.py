@@ -362,10 +362,7 @@ class Session:
     def _unexplained(self, trials: list[Trial]) -> Diagnosis:
         """Nothing fits: impossible for any softmax, or unknown."""
         case = min(
-            self.cases,
-            key=lambda case: float(
-                np.median(np.minimum(compare.absolute(case.expected, case.observed), 1e300))
-            ),
+            self.cases, key=lambda case: compare.middle(compare.absolute(case.expected, case.observed))
         )
         self.trials = trials
         diagnosis = self._finish(case, "unknown")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 
-from attention_lab import diagnose
+from attention_lab import diagnose, make_probe
 from attention_lab.core import LabError, Options, attend
 from attention_lab.diagnosis import diagnose_stages, diagnose_steps
 
@@ -355,3 +357,17 @@ def test_overflow_inside_never_reaches_the_caller() -> None:
     before = np.geterr()
     for _ in diagnose_steps(Q * 1e150, K * 1e150, V, np.full((5, 2), 1e308)):
         assert np.geterr() == before
+
+
+def test_a_diagnosis_imports_no_more_of_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The page has numpy.ma and numpy.random only after another download."""
+    for name in [name for name in sys.modules if name.startswith(("numpy.ma", "numpy.random"))]:
+        monkeypatch.delitem(sys.modules, name)
+    for name in ("ma", "random"):
+        monkeypatch.delattr(np, name, raising=False)
+    wide = np.eye(7)
+    for numbers in (np.ones((5, 2)) / 3, soft(Q @ K.T) @ V, V[:5] * 2):
+        diagnose(Q, K, V, numbers, Options(causal="bottom-right"))
+    diagnose(Q, K, wide, soft(Q @ K.T) @ wide)
+    make_probe(1)
+    assert not [name for name in sys.modules if name.startswith(("numpy.ma", "numpy.random"))]
