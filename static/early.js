@@ -15,6 +15,9 @@
   const theme = stored("attention-lab-theme");
   if (theme === "light" || theme === "dark") root.dataset.theme = theme;
 
+  // Until the form can be folded, the style sheet folds it, so that nothing moves after the first paint.
+  if (matchMedia("(max-width: 999px)").matches) root.dataset.folding = "1";
+
   const labs = ["calculator", "walkthrough", "heatmap", "check"];
   const values = new URLSearchParams(location.hash.slice(1));
   if (labs.includes(values.get("lab"))) root.dataset.lab = values.get("lab");
@@ -58,6 +61,7 @@
     const fold = () => (document.getElementById("fold").open = !narrow.matches);
     narrow.addEventListener("change", fold);
     fold();
+    delete root.dataset.folding;
     const waiting = () => root.dataset.python !== "ready";
 
     document.getElementById("theme").addEventListener("click", () => {
