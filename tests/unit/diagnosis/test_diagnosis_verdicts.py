@@ -367,8 +367,8 @@ def test_a_diagnosis_imports_no_more_of_numpy(monkeypatch: pytest.MonkeyPatch) -
 
     for name in loaded():
         monkeypatch.delitem(sys.modules, name)
-    for name in ("ma", "random"):
-        monkeypatch.delattr(np, name, raising=False)
+    for name in {"ma", "random"} & set(vars(np)):  # asking with hasattr would import them
+        monkeypatch.delattr(np, name)
     wide = np.eye(7)
     for numbers in (np.ones((5, 2)) / 3, soft(Q @ K.T) @ V, V[:5] * 2):
         diagnose(Q, K, V, numbers, Options(causal="bottom-right"))
