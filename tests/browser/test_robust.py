@@ -113,6 +113,33 @@ def test_double_clicks_do_no_more_than_two_clicks(lab) -> None:
     shows(lab, lab.table("output"))
 
 
+def test_an_edit_still_on_its_way_stays_with_the_entry_it_was_made_in(lab) -> None:
+    lab.start().page.fill("#q", "2 0\n0 1")
+    shows(lab, output_of([[2.0, 0.0], [0.0, 1.0]]))
+    as_written = "#example=identity&scale=sqrt_dk&causal=top-left"
+    lab.page.evaluate("(hash) => { location.hash = hash }", as_written)
+    shows(lab, output_of(EYE, Options(causal="top-left")))
+    lab.page.wait_for_timeout(500)  # longer than an edit waits before it is written into the address
+    assert lab.page.evaluate("location.hash") == as_written
+    lab.watch.check()
+
+
+def test_what_was_typed_just_before_a_click_counts(lab) -> None:
+    """A busy page hands out the input and the click together, before the frame in which the edit would be computed."""
+    lab.start().page.evaluate(
+        """() => {
+            const q = document.getElementById("q");
+            q.value = "2 0\\n0 1";
+            q.dispatchEvent(new Event("input", {bubbles: true}));
+            document.querySelector('table[data-stage="weights"] [data-set="row=1"]').click();
+        }"""
+    )
+    shows(lab, output_of([[2.0, 0.0], [0.0, 1.0]]))
+    assert lab.page.input_value("#q") == "2 0\n0 1"
+    expect(lab.page.locator("table[data-row-trace]")).to_have_attribute("data-i", "1")
+    lab.watch.check()
+
+
 def test_back_and_forward_walk_through_what_was_done(lab) -> None:
     page = lab.page
     page.select_option("#example", "cross")

@@ -95,6 +95,8 @@ class App:
         self.next_edit = Once(self._apply_edit)
         self.next_point = Once(self._show_cell)
         self.save = Once(self._save_link, delay=200)
+        self.address = ""
+        """The fragment that `state` was read from or written to; another one in the address bar is on its way here."""
 
     @property
     def history(self) -> History:
@@ -103,7 +105,8 @@ class App:
 
     def start(self) -> None:
         """Take over from the prerendered page: keep what the reader did meanwhile, and compute."""
-        self.state = State.from_fragment(str(window.location.hash))
+        self.address = str(window.location.hash)
+        self.state = State.from_fragment(self.address)
         touched = data(root, "touched")
         form_element = by_id("lab-form")
         if touched:
@@ -192,6 +195,7 @@ class App:
         target = event.target
         if not getattr(target, "closest", None):
             return
+        self.next_edit.now()  # what was typed just before counts, however busy the page was
         setter = target.closest("[data-set]")
         if setter:
             self.go(
@@ -253,8 +257,12 @@ class App:
         self.go(self.remembered.get(lab) or State.opening(lab), push=True)
 
     def _on_hash(self, event: Any) -> None:
-        # The event's own address: a link of an older edit may have been written since, and must not win.
-        fragment = "#" + str(event.newURL or window.location.href).partition("#")[2]
+        fragment = str(window.location.hash)
+        if fragment == self.address:
+            return  # written by the app since, over an address that was only passed through
+        self.address = fragment
+        self.next_edit.drop()  # typed for the entry that was left
+        self.save.drop()
         for dialog in every("dialog[open]"):
             dialog.close()  # it speaks of the state that is left
         if fragment.removeprefix("#") != self.state.to_fragment(PACK_ABOVE) and fragment != "#main":
@@ -312,8 +320,8 @@ class App:
         if state.lab == self.state.lab:
             field = self.edited if from_form and self.typed else None
             self.history.record(self.state, state, field, window.performance.now() / 1000)
-        if push and self.save.waiting:
-            self._save_link()  # an edit still on its way belongs to the entry that is left, not to the new one
+        if push:
+            self.save.now()  # an edit still on its way belongs to the entry that is left, not to the new one
         self.state = state
         if push:
             self._save_link(push=True)
@@ -507,16 +515,16 @@ class App:
     def _save_link(self, push: bool = False) -> None:
         if self.state.size > LARGEST_LINK:
             return  # browsers cut or refuse such addresses; the page itself still has everything
+        if not push and str(window.location.hash) != self.address:
+            return  # the reader is leaving this entry; what it would hold must not be written over the next
         fragment = self.state.to_fragment(PACK_ABOVE)
-        if fragment == str(window.location.hash).removeprefix("#"):
-            return
-        try:
-            if push:
-                window.history.pushState(None, "", "#" + fragment)
-            else:
-                window.history.replaceState(None, "", "#" + fragment)
-        except JsException:
-            return  # some sandboxed frames forbid it; the state itself is unharmed
+        if fragment != str(window.location.hash).removeprefix("#"):
+            write = window.history.pushState if push else window.history.replaceState
+            try:
+                write(None, "", "#" + fragment)
+            except JsException:
+                return  # some sandboxed frames forbid it; the state itself is unharmed
+        self.address = str(window.location.hash)
 
     def _copy(self, text: str) -> None:
         import asyncio

@@ -125,26 +125,38 @@ class Once:
     def __init__(self, run: Callable[[], object], delay: int | None = None) -> None:
         self._run = guarded(run)
         self._delay = delay
-        self._waiting = False
+        self._asked = False  # somebody waits for a run
+        self._timed = False  # the browser will call, needed or not
         self._proxy = create_proxy(self._fire)
 
     @property
     def waiting(self) -> bool:
         """True from the asking until the run."""
-        return self._waiting
+        return self._asked
 
     def __call__(self) -> None:
-        if self._waiting:
+        self._asked = True
+        if self._timed:
             return
-        self._waiting = True
+        self._timed = True
         if self._delay is None and not document.hidden:
             window.requestAnimationFrame(self._proxy)
         else:
             window.setTimeout(self._proxy, self._delay or 0)
 
+    def now(self) -> None:
+        """Run at once if somebody waits."""
+        if self._asked:
+            self._asked = False
+            self._run()
+
+    def drop(self) -> None:
+        """Nobody waits any more."""
+        self._asked = False
+
     def _fire(self, *_: object) -> None:
-        self._waiting = False
-        self._run()
+        self._timed = False
+        self.now()
 
 
 class LiveSheet:
