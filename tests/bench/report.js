@@ -1,5 +1,5 @@
 // Stands first in each measured page: notes what the page does until it is ready, and takes it all to the bench's server.
-// `BENCH` is put in front: {done: address, until: "ready" | "paint", then: "" | "engine" | "edits", sizes}.
+// `BENCH` is put in front: {done: address, until: "ready" | "paint", then: "" | "engine" | "edits" | one of labs.js, sizes}.
 (() => {
   const seen = { longest: null, shift: null };
   const observe = (type, note) => {
@@ -97,6 +97,7 @@ _q, _k, _v = (np.asarray(item.to_py()).reshape(${n}, ${d}) for item in _bench)`)
     try {
       if (BENCH.then === "engine") await engine();
       if (BENCH.then === "edits") await edits();
+      if (typeof LABS !== "undefined" && LABS[BENCH.then]) seen.lab = await LABS[BENCH.then]();
     } catch (error) {
       seen.error = String(error);
     }

@@ -15,7 +15,7 @@ import shutil
 import statistics
 import tempfile
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -25,29 +25,14 @@ from site_builder.fetch import NUMPY_WHEEL, PINS, obtain
 from site_builder.paths import ROOT, SINGLE_FILE
 from site_builder.runtime import PYSCRIPT_CORE, lock_file
 
+from . import labs
 from .browsers import Engine, engines
+from .figures import PAGES, Figure, figure_of
 from .rounds import Rounds, rounds
 
-PAGES = ROOT / "tests" / "bench"
 SIZES = [2, 8, 64, 256, 512, 1024]
 MARKS = ("<!--bench-->", "<!--/bench-->")
 PACKED = {".bin", ".zip", ".whl"}
-
-
-@dataclass(frozen=True)
-class Figure:
-    """One line of the table: medians of both, and the ratio of each pair."""
-
-    name: str
-    engine: str
-    unit: str
-    ours: float
-    baseline: float
-    ratio: float
-    low: float
-    high: float
-    pairs: int
-    limit: float | None = None
 
 
 def bench(pairs: int = 7, as_json: bool = False, only: str | None = None, readme: bool = False) -> int:
@@ -153,6 +138,7 @@ def write_pages(folder: Path, site: Path, address: str) -> None:
     (folder / "plain" / "plain.js").write_text(plain, encoding="utf-8")
     text = (PAGES / "plain.html").read_text(encoding="utf-8")
     (folder / "plain" / "index.html").write_text(page(text, then="edits"), encoding="utf-8")
+    labs.write_pages(folder, lab, page)
     disk = folder.parent / "disk"
     disk.mkdir()
     single = (site / SINGLE_FILE).read_text(encoding="utf-8")
@@ -181,7 +167,7 @@ def measure(server: Rounds, engine: Engine, profile: Path, folder: Path, pairs: 
     def figure(name: str, key: str, ours: str, baseline: str, unit: str, limit: float | None) -> list[Figure]:
         mine, theirs = ([report.get(key) for report in took[page]] for page in (ours, baseline))
         both = [(a, b) for a, b in zip(mine, theirs, strict=False) if a is not None and b]
-        return [_figure(name, engine.name, unit, both, limit)] if both else []
+        return [figure_of(name, engine.name, unit, both, limit)] if both else []
 
     for page in (stock, lab, bare, single):
         if failed := [report["error"] for report in took[page] if "error" in report]:
@@ -207,6 +193,7 @@ def measure(server: Rounds, engine: Engine, profile: Path, folder: Path, pairs: 
             )
         )
         figures += measure_work(server, engine, profile, pairs)
+        figures += labs.measure(server, engine, profile, pairs)
     return figures
 
 
@@ -223,12 +210,12 @@ def measure_work(server: Rounds, engine: Engine, profile: Path, pairs: int) -> l
         if failed := [report["error"] for report in took[page] if "error" in report]:
             raise BuildError(f"{engine.name}, {page}: {failed[0]}")
     speeds = [(report["engine"]["python"], report["engine"]["plain"]) for report in took[work]]
-    figures = [_figure("attend(), n = m = 512, d = 64 ÷ JavaScript loops", engine.name, "ms", speeds, 0.5)]
+    figures = [figure_of("attend(), n = m = 512, d = 64 ÷ JavaScript loops", engine.name, "ms", speeds, 0.5)]
     heap = [(report["heap"] / 1e6, 400.0) for report in took[work]]
-    figures.append(_figure("Python's memory after start ÷ 400 MB", engine.name, "MB", heap, None))
+    figures.append(figure_of("Python's memory after start ÷ 400 MB", engine.name, "MB", heap, None))
     heap = [(report["heapAt1024"] / 1e6, 400.0) for report in took[work]]
     figures.append(
-        _figure("Python's memory with a trace of 1024 × 1024 ÷ 400 MB", engine.name, "MB", heap, 1.0)
+        figure_of("Python's memory with a trace of 1024 × 1024 ÷ 400 MB", engine.name, "MB", heap, 1.0)
     )
     limits = {8: 2.0, 64: 1.5, 512: 0.7}
     growth: dict[str, list[tuple[int, float]]] = {"ours": [], "plain": []}
@@ -242,7 +229,7 @@ def measure_work(server: Rounds, engine: Engine, profile: Path, pairs: int) -> l
             say(f"  edit to painted at {size} × {size}: {both[0]}")
             continue
         figures.append(
-            _figure(
+            figure_of(
                 f"edit → painted, {size} × {size} ÷ plain JavaScript",
                 engine.name,
                 "ms",
@@ -255,7 +242,7 @@ def measure_work(server: Rounds, engine: Engine, profile: Path, pairs: int) -> l
     ours, plains = (exponent([point for point in points if point[0] >= 64]) for points in growth.values())
     if ours is not None and plains is not None:
         name = "growth exponent of edit → painted, from 64"
-        figures.append(_figure(name, engine.name, "", [(ours, plains)], None))
+        figures.append(figure_of(name, engine.name, "", [(ours, plains)], None))
     return figures
 
 
@@ -266,25 +253,6 @@ def exponent(points: list[tuple[int, float]]) -> float | None:
     return statistics.linear_regression(
         [math.log(n) for n, _ in points], [math.log(t) for _, t in points]
     ).slope
-
-
-def _figure(
-    name: str, engine: str, unit: str, both: list[tuple[float, float]], limit: float | None
-) -> Figure:
-    ratios = [a / b for a, b in both]
-    mine, theirs = (statistics.median(values) for values in zip(*both, strict=True))
-    return Figure(
-        name,
-        engine,
-        unit,
-        mine,
-        theirs,
-        statistics.median(ratios),
-        min(ratios),
-        max(ratios),
-        len(both),
-        limit,
-    )
 
 
 def bytes_until_ready(site: Path, asked: list[str]) -> dict[str, int]:

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.needs_cpython
 
 
 def test_a_ratio_is_the_median_of_the_pairs_ratios() -> None:
-    figure = bench._figure("x", "Chromium", "ms", [(1.0, 10.0), (3.0, 10.0), (2.0, 4.0)], 0.4)
+    figure = bench.figure_of("x", "Chromium", "ms", [(1.0, 10.0), (3.0, 10.0), (2.0, 4.0)], 0.4)
     assert (figure.ratio, figure.low, figure.high) == pytest.approx((0.3, 0.1, 0.5))
     assert (figure.ours, figure.baseline, figure.pairs) == (2.0, 10.0, 3)
 
@@ -40,7 +40,7 @@ def test_too_few_pairs_are_refused() -> None:
 
 
 def test_a_missed_limit_is_named_in_the_table() -> None:
-    figure = bench._figure("ready", "Chromium", "ms", [(5.0, 10.0)], 0.3)
+    figure = bench.figure_of("ready", "Chromium", "ms", [(5.0, 10.0)], 0.3)
     result = {
         "date": "2026-01-01",
         "machine": "m",
