@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import shutil
+import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -42,6 +45,25 @@ def model_pack() -> Path:
     folder = find_pack()
     assert folder is not None
     return folder
+
+
+@pytest.fixture
+def typeset(tmp_path: Path) -> Callable[[str], str]:
+    """Run pdflatex on a document; gives what it printed. Without it the test is left out, or fails in .ci/run."""
+    tex = shutil.which("pdflatex")
+    if tex is None:
+        if os.environ.get("ATTENTION_LAB_REQUIRE_LATEX") == "1":
+            pytest.fail("pdflatex is not installed, and ATTENTION_LAB_REQUIRE_LATEX=1 says that it must be")
+        pytest.skip("pdflatex is not installed; .ci/run installs it and typesets every LaTeX export")
+
+    def run(document: str) -> str:
+        (tmp_path / "it.tex").write_text(document, encoding="utf-8")
+        command = [tex, "-halt-on-error", "-interaction=nonstopmode", "it.tex"]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout[-2000:]
+        return done.stdout
+
+    return run
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
