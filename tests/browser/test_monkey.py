@@ -24,6 +24,7 @@ LINKS = [
     "example=identity&row=1&decimals=exact",
     "lab=walkthrough",
     "lab=walkthrough&example=walkthrough-masked&causal=top-left&step=40&predict=1",
+    "lab=walkthrough&step=999&q=1,0;0,1&k=1,0;0,1&v=1;2",
     "lab=heatmap",
     "lab=heatmap&text=to%20be%20or%20not%20to%20be&positions=sinusoidal&row=2",
     "lab=check",

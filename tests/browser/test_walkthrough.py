@@ -496,6 +496,17 @@ def test_nothing_jumps_while_stepping(lab) -> None:
     assert len(tops) == 1
 
 
+def test_a_step_beyond_the_last_is_said_until_the_reader_moves(lab) -> None:
+    lab.open(OPENING + "&step=999")
+    expect(lab.page.locator("#notes")).to_have_text(
+        "step=999: there are steps 0 to 99; the last one is shown."
+    )
+    assert step_of(lab.page) == 99
+    lab.page.locator("[data-walk=back]").click()
+    expect(lab.page.locator("#notes")).to_be_hidden()
+    assert step_of(lab.page) == 98
+
+
 def test_the_plain_stepper_of_the_bench_does_the_same_work(fresh_page: Callable, site: str) -> None:
     """`build.py bench` times a step beside it; that is fair only if it draws the same grid."""
     example = load().get("walkthrough-masked")

@@ -83,6 +83,11 @@ def test_labels_are_text() -> None:
     assert "<img" not in html and "&lt;img src=x&gt;" in html and "b&amp;c" in html
 
 
+def test_an_empty_label_leaves_the_plain_name() -> None:
+    html = "".join(render(view_of(State.from_fragment("example=identity&labels=,cat"))).values())
+    assert "Q₁" in html and "cat" in html and "Q₂" not in html
+
+
 @pytest.mark.parametrize(
     ("fragment", "field", "words"),
     [

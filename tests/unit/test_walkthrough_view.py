@@ -197,3 +197,17 @@ def test_the_prose_says_what_the_lab_must_say() -> None:
         "Edit distance",
     ):
         assert said in text, said
+
+
+def test_a_step_that_is_not_there_is_named() -> None:
+    assert walkthrough.beyond(view_at(99)) == {}
+    assert walkthrough.beyond(view_at(100)) == {
+        "step": "step=100: there are steps 0 to 99; the last one is shown."
+    }
+    assert walkthrough.beyond(view_of(State.from_fragment("step=100"))) == {}
+
+
+def test_one_row_is_not_called_rows() -> None:
+    view = view_of(State.from_fragment("lab=walkthrough&q=1&k=1;1&v=1;2"))
+    said = [step.sentence for step in walkthrough.walk_of(view)]
+    assert "All weights are computed. The one row adds up to exactly 1." in said

@@ -40,11 +40,12 @@ def with_note(diagnosis: Diagnosis, note: str) -> Diagnosis:
 def _sentence(result: Diagnosis, lone: bool) -> str:
     what = STAGE[result.stage]
     be = "are" if what.endswith("s") else "is"
+    seen = next((f", {note}," for note in result.notes if note.startswith("read ")), "")
     if result.verdict == "match":
-        return f"Your {what} {be} right: every number agrees with ours to the digits given."
+        return f"Your {what}{seen} {be} right: every number agrees with ours to the digits given."
     if result.verdict == "rounding":
         how = f" ({result.detail})" if result.detail else ""
-        return f"Your {what} {be} right, computed in {PRECISION.get(result.precision or '', 'a lower precision')}{how}: the differences are its rounding."
+        return f"Your {what}{seen} {be} right, computed in {PRECISION.get(result.precision or '', 'a lower precision')}{how}: the differences are its rounding."
     if result.verdict == "convention":
         done = f"{_list(result.frameworks)} {_do(result.frameworks)} this by design"
         return f"Your {what} {be} what comes out when {_clause(result)}; {done}."

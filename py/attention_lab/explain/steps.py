@@ -407,7 +407,8 @@ class Walk(Sequence[Step]):
         if rows == 0:
             sentence = "No row may see a key, so there is nothing to add up."
         elif inexact == 0:
-            sentence = f"All weights are computed. Each of the {_count(rows, 'row')} adds up to exactly 1."
+            each = "The one row" if rows == 1 else f"Each of the {rows:,} rows"
+            sentence = f"All weights are computed. {each} adds up to exactly 1."
         else:
             bound = "one ulp (2.2e-16)" if miss <= ULP else f"{miss:.1e}"
             sentence = (

@@ -44,6 +44,7 @@ from attention_lab.render.page import (
 )
 from attention_lab.render.said import said
 from attention_lab.render.view import View
+from attention_lab.render.walkthrough import beyond
 from attention_lab.state import State
 
 if TYPE_CHECKING:
@@ -362,7 +363,7 @@ class App:
             self._draw_rest(self.view)
             if self.state.sheet and (wrong := self.share.show_sheet()):
                 errors["sheet"] = wrong
-            errors |= unplaced(self.view)
+            errors |= unplaced(self.view) | beyond(self.view)
             fresh = True
         except LabError as error:
             errors[error.field or "link"] = str(error)

@@ -131,7 +131,11 @@ class Player:
         if self.walk is None:
             return
         app = self.app
-        index = max(0, min(index, len(self.walk) - 1))
+        last = len(self.walk) - 1
+        index = max(0, min(index, last))
+        if (app.state.step or 0) > last:  # the page speaks of a step that is not there
+            app.go(replace(app.state, step=index), push=False)
+            return
         app.state = replace(app.state, step=index)
         self._verdict("")
         try:

@@ -71,8 +71,8 @@ def plural(count: int, word: str, many: str | None = None) -> str:
 
 
 def index_label(letter: str, index: int, labels: Sequence[str] | None = None, first: int = 1) -> str:
-    """The escaped header of a row or column: the reader's own label, else `Q₁`."""
-    if labels is not None:
+    """The escaped header of a row or column: the reader's own label, or `Q₁` where there is none."""
+    if labels is not None and labels[index].strip():
         return escape(labels[index])
     return letter + str(index + first).translate(SUBSCRIPTS)
 

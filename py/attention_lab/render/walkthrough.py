@@ -51,6 +51,20 @@ def current(view: View, walk: Walk) -> int:
     return min(view.state.step or 0, len(walk) - 1)
 
 
+def beyond(view: View) -> dict[str, str]:
+    """Key → sentence when the state asks for a step that this problem does not have."""
+    step = view.state.step
+    if step is None or view.state.lab != "walkthrough":
+        return {}
+    try:
+        last = len(walk_of(view)) - 1
+    except LabError:  # told in place of the steps
+        return {}
+    return (
+        {"step": f"step={step}: there are steps 0 to {last}; the last one is shown."} if step > last else {}
+    )
+
+
 def render(view: View) -> dict[str, str]:
     """Every slot of the lab: slot name → inner HTML."""
     try:

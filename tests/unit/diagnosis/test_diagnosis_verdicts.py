@@ -260,6 +260,9 @@ def test_layouts_that_people_use() -> None:
     assert diagnose(Q, K, V, attend(Q, K, V).output[None, None]).verdict == "match"
     assert diagnose(Q[None], K[None], V[None], attend(Q, K, V).output).verdict == "match"
     transposed = diagnose(Q, K, V, (soft(Q @ K.T) @ V).T)
+    assert diagnose(Q, K, V, attend(Q, K, V).output.T).message.startswith(
+        "Your output, read transposed, is right"
+    )
     assert transposed.matches[0] == "S1" and transposed.notes == ("read transposed",)
 
 

@@ -134,9 +134,16 @@ def test_refused(kind: str) -> None:
     "text", ["", "   ", "\n\n\t\n", "\ufeff", "[]", "[[], []]", "# only a comment", "```\n```", "{}"]
 )
 def test_empty(text: str) -> None:
-    with pytest.raises(PasteError, match="an empty text came") as caught:
+    with pytest.raises(PasteError, match="none came") as caught:
         parse_matrix(text)
     assert caught.value.code == "EMPTY"
+
+
+@pytest.mark.parametrize("text", [",1\n,2", ";1\n;2", ",,1\n,,2", "\n".join([",1"] * 3000)])
+def test_an_empty_first_column_is_left_out_aloud(text: str) -> None:
+    """A mark before every row may be a lost column; tabs there are an indentation."""
+    assert "empty first column left out" in parse_matrix(text).warnings
+    assert parse_matrix("\t1\n\t2").warnings == ()
 
 
 def test_places_count_what_the_reader_sees() -> None:

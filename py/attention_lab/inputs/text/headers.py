@@ -30,7 +30,12 @@ def trim(text: str, rows: list[list[Cell]], warnings: list[str], *, marked: bool
     footer = end < len(rows)
     rows = rows[first:end]
     if marked:
+        first_cells = rows[0]
         rows, header = _drop_empty_columns(rows, header)
+        if text[
+            first_cells[0].position : rows[0][0].position
+        ].strip():  # a mark, not the tab of an indentation
+            warnings.append("empty first column left out")
     if header is None and _is_numbered(text, rows):
         header, rows = rows[0], rows[1:]
     if header is not None:

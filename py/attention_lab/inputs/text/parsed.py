@@ -16,9 +16,7 @@ from attention_lab.core.errors import LabError
 MAX_CHARACTERS = 64 * 2**20
 MAX_ENTRIES = 2**22  # a 2048 x 2048 matrix
 MAX_AXES = 16
-EMPTY_MESSAGE = (
-    "numbers in rows were expected, an empty text came. Example: “1 0” on one line, “0 1” on the next."
-)
+EMPTY_MESSAGE = "numbers in rows were expected, none came. Example: “1 0” on one line, “0 1” on the next."
 
 
 @dataclass(frozen=True, eq=False)
