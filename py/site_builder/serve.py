@@ -11,6 +11,7 @@ import urllib.parse
 import webbrowser
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TypeVar
 
 from .console import BuildError, say
 from .dist import mime_of
@@ -100,6 +101,9 @@ class Server(http.server.ThreadingHTTPServer):
             return None
 
 
+AnyServer = TypeVar("AnyServer", bound=Server)
+
+
 def open_server(folder: Path, port: int | None, prefix: str = "/") -> Server:
     """A server on the port asked for; without one, the usual port or any free one."""
     try:
@@ -110,10 +114,14 @@ def open_server(folder: Path, port: int | None, prefix: str = "/") -> Server:
         return Server(folder, 0, prefix)
 
 
+def running(folder: Path, prefix: str = "/") -> contextlib.AbstractContextManager[Server]:
+    """A server in the background on any free port, for tests."""
+    return background(Server(folder, 0, prefix))
+
+
 @contextlib.contextmanager
-def running(folder: Path, prefix: str = "/") -> Iterator[Server]:
-    """A server in the background on any free port, for tests and measurements."""
-    server = Server(folder, 0, prefix)
+def background(server: AnyServer) -> Iterator[AnyServer]:
+    """The server, answering in a thread of its own until the block ends."""
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
     thread.start()
     try:

@@ -24,11 +24,12 @@ from site_builder.console import BuildError, say
 from site_builder.fetch import NUMPY_WHEEL, PINS, obtain
 from site_builder.paths import ROOT, SINGLE_FILE
 from site_builder.runtime import PYSCRIPT_CORE, lock_file
+from site_builder.serve import background
 
 from . import labs
 from .browsers import Engine, engines
 from .figures import PAGES, Figure, figure_of
-from .rounds import Rounds, rounds
+from .rounds import Rounds
 
 SIZES = [2, 8, 64, 256, 512, 1024]
 MARKS = ("<!--bench-->", "<!--/bench-->")
@@ -46,7 +47,7 @@ def bench(pairs: int = 7, as_json: bool = False, only: str | None = None, readme
     figures: list[Figure] = []
     with tempfile.TemporaryDirectory(prefix="attention-lab-bench-") as work:
         folder = Path(work) / "site"
-        with rounds(prepare(site, folder)) as server:
+        with background(Rounds(prepare(site, folder))) as server:
             write_pages(folder, site, server.address)
             for engine in found:
                 say(f"Measuring in {engine.name} {engine.version}: {pairs} pairs ...")

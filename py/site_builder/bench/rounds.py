@@ -6,8 +6,7 @@ import json
 import threading
 import urllib.parse
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -80,17 +79,3 @@ class Rounds(Server):
         with engine.showing(first, profile):
             if not self.finished.wait(LIMIT_SECONDS):
                 raise BuildError(f"{engine.name} did not finish {self.current} in {LIMIT_SECONDS} s")
-
-
-@contextmanager
-def rounds(folder: Path) -> Iterator[Rounds]:
-    """The server, running."""
-    server = Rounds(folder)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
-    thread.start()
-    try:
-        yield server
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
