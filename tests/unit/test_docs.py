@@ -9,6 +9,7 @@ import pytest
 
 from attention_lab.render.panels import EVERY, PANELS, panels_of, stylesheet
 from attention_lab.render.recipes import RECIPES, Frame, recipe
+from attention_lab.state import STAGES
 
 ROOT = Path(__file__).parents[2]
 EMBEDDING = ROOT / "static" / "docs" / "embedding.md"
@@ -92,3 +93,10 @@ def test_nothing_of_a_link_stands_in_a_shell_line() -> None:
     text = WORKFLOW.read_text("utf-8")
     for block in re.findall(r"run: (?:\|\n((?:          .*\n)+)|(.*))", text):
         assert "${{" not in "".join(block)
+
+
+def test_every_stage_can_be_chosen_for_the_numbers_to_be_checked() -> None:
+    """A link may name any stage; the form must be able to show it, or the next edit would lose it."""
+    page = (ROOT / "index.html").read_text(encoding="utf-8")
+    select = page[page.index('<select id="stage"') :].partition("</select>")[0]
+    assert re.findall(r'<option value="(\w+)"', select) == list(STAGES)
