@@ -123,12 +123,22 @@ def _weight_text(trace: Trace, i: int, j: int, at: str, value: str, write: Calla
 
 def sum_of_products(left: Floats, right: Floats, write: Callable[[float], str]) -> str:
     """`[1, 2]·[3, 4]` → `1×3 + 2×4`; the middle of a long sum is left out and counted."""
-    terms = [
-        f"{_factor(a, write)}×{_factor(b, write)}" for a, b in zip(left.tolist(), right.tolist(), strict=True)
-    ]
-    if len(terms) > MOST_TERMS:
-        terms = [*terms[:4], f"… {len(terms) - 6} more …", *terms[-2:]]
-    return " + ".join(terms)
+    return sums_of_products(left, right[None, :], write)[0]
+
+
+def sums_of_products(left: Floats, rights: Floats, write: Callable[[float], str]) -> list[str]:
+    """The same for left (d,) with each row of rights (m, d); what is left out is not written either."""
+    count = left.shape[0]
+    rest = count > MOST_TERMS
+    kept = [*range(4), count - 2, count - 1] if rest else list(range(count))
+    factors = [f"{_factor(a, write)}×" for a in left[kept].tolist()]
+    sums = []
+    for right in rights[:, kept].tolist():
+        terms = [a + _factor(b, write) for a, b in zip(factors, right, strict=True)]
+        if rest:
+            terms.insert(4, f"… {count - 6} more …")
+        sums.append(" + ".join(terms))
+    return sums
 
 
 def _factor(x: float, write: Callable[[float], str]) -> str:

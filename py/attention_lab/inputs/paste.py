@@ -111,14 +111,15 @@ def _read(text: str) -> tuple[str, list[_Named]]:
             code="TOO_LARGE",
         )
     # The readers are imported when a text comes: a page that only shows its example never needs them.
-    from attention_lab.inputs.text import fast
+    from attention_lab.inputs.text import again, fast
     from attention_lab.inputs.text.characters import clean_characters, strip_comments, strip_prompts
     from attention_lab.inputs.text.latex import looks_like_latex, read_latex
 
     text, warnings = clean_characters(text)
     if len(text) >= fast.SHORTEST:
-        plain = fast.read_plain(text)
+        plain = again.read_again(text) or fast.read_plain(text)
         if plain is not None:
+            again.keep(text, plain)
             return text, [_Named("", _warned(plain, warnings), 0)]
         if len(text) > MAX_GENERAL:
             raise PasteError(

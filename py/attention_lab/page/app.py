@@ -15,6 +15,7 @@ from attention_lab.page import form
 from attention_lab.page.dom import (
     Failures,
     JsException,
+    Later,
     LiveSheet,
     Once,
     by_id,
@@ -36,6 +37,7 @@ from attention_lab.page.marks import mark
 from attention_lab.render.calculator import copied
 from attention_lab.render.page import (
     example_state,
+    first,
     fold_line,
     framework_notes,
     framework_values,
@@ -56,6 +58,8 @@ if TYPE_CHECKING:
     from attention_lab.page.share import SharePage
 
 PACK_ABOVE = 4000
+REST_MS = 100
+"""How long an edit of large matrices must rest before its row, summary and checks follow its stages."""
 LARGEST_LINK = 400_000
 """Characters of numbers up to which a state is kept in the address."""
 OLD_RESULT = (
@@ -84,6 +88,8 @@ class App:
         self.edited: str | None = None
         self.typed = False
         self.drawn_lab: str | None = None
+        self.named: tuple[str, bool] | None = None
+        self.resting = False
         self.histories: dict[str, History] = {}
         self.highlight = LiveSheet()
         self.pointed: tuple[str, int, int] | None = None
@@ -95,6 +101,7 @@ class App:
         self.model: ModelPage | None = None
         self.next_edit = Once(self._apply_edit)
         self.next_point = Once(self._show_cell)
+        self.next_rest = Later(self._show_rest, REST_MS)
         self.save = Once(self._save_link, delay=200)
         self.address = ""
         """The fragment that `state` was read from or written to; another one in the address bar is on its way here."""
@@ -332,17 +339,7 @@ class App:
 
     def show(self, write_form: bool = True) -> None:
         """Compute the state and draw it. An error leaves the last good result on show, marked as old."""
-        root.dataset.lab = self.state.lab
-        document.title = f"{LAB_NAMES[self.state.lab]} · Attention Lab"
-        if self.state.embed:
-            root.dataset.embed = "1"
-        else:
-            root.removeAttribute("data-embed")
-        for link in every("[data-lab-link]"):
-            if data(link, "lab-link") == self.state.lab and not link.closest("h1"):
-                link.setAttribute("aria-current", "page")
-            else:
-                link.removeAttribute("aria-current")
+        self._name_lab()
         errors = {note.key: note.message for note in self.state.notes}
         strange = mark(self.state)
         if strange:
@@ -352,13 +349,12 @@ class App:
         try:
             if write_form:
                 form.write(self.state)
+            before = self.view.trace if self.view else None
             self.view = view_of(self.state, self.view)
             self._clear_others()
-            slots = render(self.view)
-            slots["lesson"] = lesson(self.state)
-            slots["fold-line"] = fold_line(self.view)
-            slots["framework-notes"] = framework_notes(self.view)
-            self._write(slots)
+            soon = first(self.view) if self.view.trace is not before or self.resting else None
+            self._write(_slots(self.view) if soon is None else soon | _lines(self.view))
+            self._rest(soon is not None)
             self._mark_row(self.state.lab)
             self._draw_rest(self.view)
             if self.state.sheet and (wrong := self.share.show_sheet()):
@@ -379,6 +375,43 @@ class App:
         form.show_shapes(shapes_of(self.state))
         self.grids.refresh()
         self._mark_stale(not fresh)
+
+    def _rest(self, waits: bool) -> None:
+        """Let the rest of the view follow when the edits pause, or note that all of it stands."""
+        if waits:
+            self.next_rest()
+        if waits != self.resting:
+            self.resting = waits
+            panel = one('[data-lab-panel="calculator"]')
+            panel.setAttribute("aria-busy", "true") if waits else panel.removeAttribute("aria-busy")
+
+    def _show_rest(self) -> None:
+        if not self.resting or self.view is None or self.view.state.lab != self.drawn_lab:
+            return
+        try:
+            self._write(_slots(self.view))
+        except Exception:
+            self.shown.clear()  # a slot may be half written
+            raise
+        self._mark_row(self.view.state.lab)
+        self._rest(False)
+
+    def _name_lab(self) -> None:
+        """What says which lab is open, where that has changed."""
+        if self.named == (self.state.lab, self.state.embed):
+            return
+        root.dataset.lab = self.state.lab
+        document.title = f"{LAB_NAMES[self.state.lab]} · Attention Lab"
+        if self.state.embed:
+            root.dataset.embed = "1"
+        else:
+            root.removeAttribute("data-embed")
+        for link in every("[data-lab-link]"):
+            if data(link, "lab-link") == self.state.lab and not link.closest("h1"):
+                link.setAttribute("aria-current", "page")
+            else:
+                link.removeAttribute("aria-current")
+        self.named = (self.state.lab, self.state.embed)
 
     def _write(self, slots: dict[str, str]) -> None:
         focus = _focus_key()
@@ -561,6 +594,15 @@ class App:
             "report-text"
         ).value = f"Attention Lab {__version__}\nLink: {link}\nBrowser: {window.navigator.userAgent}\n\nExpected:\n\nSeen:\n"
         by_id("report-dialog").showModal()
+
+
+def _slots(view: View) -> dict[str, str]:
+    """Everything that is shown of a view as HTML."""
+    return render(view) | _lines(view) | {"framework-notes": framework_notes(view)}
+
+
+def _lines(view: View) -> dict[str, str]:
+    return {"lesson": lesson(view.state), "fold-line": fold_line(view)}
 
 
 STYLES = {

@@ -98,6 +98,8 @@ class HeatCanvas:
         self.pointers: dict[int, tuple[float, float]] = {}
         self.travelled = 0.0
         self.next_draw = Once(self._draw_and_read)
+        self._ticked: tuple[Any, ...] | None = None
+        self._read = self._near = ""
         self._proxies: list[tuple[str, Any]] = []
         for event, handler in (
             ("pointermove", self._on_move),
@@ -150,8 +152,14 @@ class HeatCanvas:
 
     def _draw_and_read(self) -> None:
         self.draw()
-        self.words.textContent = reading(self.picture, self.i, self.j)
-        self.window.innerHTML = neighbourhood(self.picture, self.i, self.j, self.selected)
+        words, near = (
+            reading(self.picture, self.i, self.j),
+            neighbourhood(self.picture, self.i, self.j, self.selected),
+        )
+        if words != self._read:
+            self.words.textContent = self._read = words
+        if near != self._near:
+            self.window.innerHTML = self._near = near
 
     def _measure(self) -> bool:
         """Fit the canvas to its slot; False while the slot is not laid out."""
@@ -175,6 +183,7 @@ class HeatCanvas:
             self.canvas.width, self.canvas.height = self.gutter + self.wide, self.gutter + self.high
             self.canvas.style.width = f"{self.canvas.width / self.ratio}px"
             self.canvas.style.height = f"{self.canvas.height / self.ratio}px"
+            self._ticked = None  # another size empties the canvas
         return True
 
     def _clamp(self) -> None:
@@ -193,19 +202,23 @@ class HeatCanvas:
             names = ("ink", "paper", "quiet", "accent", "hatch")
             self.colours = tuple(str(style.getPropertyValue(f"--{name}")).strip() for name in names)
         ink, paper, quiet, accent, hatch = self.colours
+        rows = range(self.top // cell, min(n, -(-(self.top + self.high) // cell)))
+        columns = range(self.left // cell, min(m, -(-(self.left + self.wide) // cell)))
+        ticked = (
+            *(gutter, cell, self.left, self.top, rows, columns, self.i, self.j, self.selected, self.colours),
+            *(self.picture.shape, self.picture.rows, self.picture.columns, self.picture.first),
+        )
         pen.fillStyle = paper
-        pen.fillRect(0, 0, self.canvas.width, self.canvas.height)
         pen.save()
         pen.beginPath()
         pen.rect(gutter, gutter, self.wide, self.high)
         pen.clip()
-        if not self.picture.visible.all():
+        pen.fillRect(gutter, gutter, self.wide, self.high)
+        if not self.picture.all_visible:
             pen.fillStyle = self._hatching(hatch)
             pen.fillRect(gutter, gutter, self.wide, self.high)
         pen.imageSmoothingEnabled = False
         pen.drawImage(self.image, 0, 0, m, n, gutter - self.left, gutter - self.top, m * cell, n * cell)
-        rows = range(self.top // cell, min(n, -(-(self.top + self.high) // cell)))
-        columns = range(self.left // cell, min(m, -(-(self.left + self.wide) // cell)))
         if cell >= NUMBERS_FROM * self.ratio:
             self._numbers(rows, columns)
         pen.strokeStyle = accent
@@ -214,7 +227,12 @@ class HeatCanvas:
         around = round(2 * self.ratio)
         pen.strokeRect(x - around + 0.5, y - around + 0.5, cell + 2 * around - 1, cell + 2 * around - 1)
         pen.restore()
-        self._ticks(rows, columns, ink, quiet)
+        if ticked != self._ticked:  # an edit leaves the labels as they are
+            pen.fillStyle = paper
+            pen.fillRect(0, 0, self.canvas.width, gutter)
+            pen.fillRect(0, 0, gutter, self.canvas.height)
+            self._ticks(rows, columns, ink, quiet)
+            self._ticked = ticked
 
     def _hatching(self, colour: str) -> Any:
         side = round(6 * self.ratio)

@@ -8,21 +8,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from js import FormData, URLSearchParams, console, document, window
+from js import console, document, window
 from pyodide.ffi import JsException, create_proxy, to_js
 
 root = document.documentElement
 
 __all__ = [
     "Failures",
+    "FormValues",
     "JsException",
+    "Later",
     "by_id",
     "console",
     "create_proxy",
     "data",
     "document",
     "every",
-    "form_pairs",
     "guarded",
     "number",
     "on",
@@ -80,11 +81,32 @@ def on(target: Any, event: str, handler: Callable[[Any], object], passive: bool 
     target.addEventListener(event, create_proxy(guarded(handler)), passive)
 
 
-def form_pairs(form: Any) -> list[tuple[str, str]]:
-    """The form's names and values, in one crossing."""
-    from urllib.parse import parse_qsl
+class FormValues:
+    """The form's names and values. Each reading hands over only what changed since the last one, in one crossing."""
 
-    return parse_qsl(str(URLSearchParams.new(FormData.new(form))), keep_blank_values=True)
+    def __init__(self, form: str) -> None:
+        self._form = form  # its id
+        self._values: dict[str, str] = {}
+        self._fresh = True
+
+    def read(self) -> dict[str, str]:
+        """All names and values as a submit would send them. The caller may not change the dictionary."""
+        try:
+            self._take(window.labChanges(by_id(self._form), self._fresh).to_py())
+            self._fresh = False
+        except Exception:  # what is known here may no longer be what was told: begin anew
+            self._values, self._fresh = {}, True
+            self._take(window.labChanges(by_id(self._form), True).to_py())
+        return self._values
+
+    def _take(self, changes: list[Any]) -> None:
+        for at in range(0, len(changes), 5):
+            name, length, start, end, now = changes[at : at + 5]
+            if not isinstance(now, str):
+                self._values.pop(name, None)
+                continue
+            old = self._values.get(name, "")
+            self._values[name] = now if len(now) == length else old[:start] + now + old[end:]
 
 
 def write_html(place: Any, old: str | None, new: str) -> None:
@@ -157,6 +179,29 @@ class Once:
     def _fire(self, *_: object) -> None:
         self._timed = False
         self.now()
+
+
+class Later:
+    """Run a function once nobody has asked for it for `delay` milliseconds: what an edit can do without meanwhile."""
+
+    def __init__(self, run: Callable[[], object], delay: int) -> None:
+        self._run = guarded(run)
+        self._delay = delay
+        self._timer: Any = None
+        self._proxy = create_proxy(self._fire)
+
+    def __call__(self) -> None:
+        self.cancel()
+        self._timer = window.setTimeout(self._proxy, self._delay)
+
+    def cancel(self) -> None:
+        if self._timer is not None:
+            window.clearTimeout(self._timer)
+            self._timer = None
+
+    def _fire(self, *_: object) -> None:
+        self._timer = None
+        self._run()
 
 
 class LiveSheet:

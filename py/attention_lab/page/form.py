@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from attention_lab.page.dom import by_id, data, every, form_pairs, one
+from attention_lab.page.dom import FormValues, by_id, data, every, one
 from attention_lab.render.page import default_text, form_values
 
 if TYPE_CHECKING:
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 MATRICES = ("q", "k", "v")
 NEUTRAL_OFF = {"scale": "none", "causal": "", "positions": ""}
 """What an unticked switch means: the browser leaves it out of the form's data."""
+_values = FormValues("lab-form")
+_shown: dict[str, dict[str, str]] = {}
+"""What Python has written so far; what has not changed is not written again."""
 
 
 def read(edited: str | None) -> dict[str, str]:
@@ -24,8 +27,7 @@ def read(edited: str | None) -> dict[str, str]:
 
     Editing Q, K or V leaves the example and the sentence; editing the sentence leaves the matrices.
     """
-    form = by_id("lab-form")
-    raw = dict(form_pairs(form))
+    raw = _values.read()
     values = {**NEUTRAL_OFF, **raw}
     if edited == "scale-number" and raw.get("scale-number", "").strip():
         one("#scale").checked = True  # the number would otherwise do nothing and say nothing
@@ -76,6 +78,9 @@ def _names() -> Iterable[str]:
 
 def show_errors(errors: dict[str, str]) -> None:
     """Put each message beside the field of that name; clear all others. Messages without a place go to the top."""
+    if not errors and _shown.get("errors") == {}:
+        return
+    _shown.pop("errors", None)  # until all of them stand
     placed = set()
     for place in every("[data-error-for]"):
         name = data(place, "error-for") or ""
@@ -97,6 +102,7 @@ def show_errors(errors: dict[str, str]) -> None:
         notes = by_id("notes")
         notes.textContent = " ".join(lost)
         notes.hidden = False
+    _shown["errors"] = dict(errors)
 
 
 def _unfold(element: Any) -> None:
@@ -109,13 +115,22 @@ def _unfold(element: Any) -> None:
 
 def show_said(said: dict[str, str]) -> None:
     """What reading each box changed or could not decide."""
-    for place in every("[data-said-for]"):
-        html = said.get(data(place, "said-for") or "", "")
-        if place.innerHTML != html:
-            place.innerHTML = html
+    for name in _changed("said-for", said):
+        for place in every(f'[data-said-for="{name}"]'):
+            place.innerHTML = said.get(name, "")
 
 
 def show_shapes(shapes: dict[str, str]) -> None:
     """The live shape badges of the matrix boxes."""
-    for badge in every("[data-shape-of]"):
-        badge.textContent = shapes.get(data(badge, "shape-of") or "", "")
+    for name in _changed("shape-of", shapes):
+        for badge in every(f'[data-shape-of="{name}"]'):
+            badge.textContent = shapes.get(name, "")
+
+
+def _changed(kind: str, now: dict[str, str]) -> list[str]:
+    """The names whose text is another than the one written last; every name in the page the first time."""
+    old = _shown.get(kind)
+    _shown[kind] = dict(now)
+    if old is None:
+        return [data(place, kind) or "" for place in every(f"[data-{kind}]")]
+    return [name for name in {**old, **now} if old.get(name, "") != now.get(name, "")]

@@ -7,18 +7,21 @@ from __future__ import annotations
 
 import math as m
 from html import unescape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from attention_lab.core import LabError
-from attention_lab.explain.cell import sum_of_products
+from attention_lab.explain.cell import sums_of_products
 from attention_lab.explain.row import RowTrace, entropies, row
 from attention_lab.explain.stages import Stage, stages
 from attention_lab.render import mathml
-from attention_lab.render.html import escape, formatter, plural, shade, stage_table, written
+from attention_lab.render.html import escape, plural, reprs, shade, stage_table, written
 from attention_lab.render.view import View
+
+if TYPE_CHECKING:
+    from attention_lab.state import State
 
 Array = NDArray[np.floating[Any]]
 MOST_LISTED = 8
@@ -36,28 +39,44 @@ MATHML = {
     "output": mathml.OUTPUT,
 }
 
-__all__ = ["copied", "inputs", "render"]
+__all__ = ["copied", "first", "inputs", "is_large", "render"]
+
+_pinned: list[tuple[State, View]] = []
+"""The pinned result computed last: an edit of the other one must not compute it again."""
 
 
 def render(view: View) -> dict[str, str]:
     """Slots of the Calculator: its inputs as tables, summary, stages, row trace and checks."""
+    slots = first(view)
     drawn = view.drawn
-    if not drawn:
-        shown = stages(view.slice_trace, view.write)
-        drawn["calculator-inputs"] = inputs(view)
+    if "calculator-summary" not in drawn:
         drawn["calculator-summary"] = summary(view)
-        drawn["calculator-stages"] = "".join(stage(view, item, place) for place, item in enumerate(shown, 1))
         drawn["calculator-checks"] = checks(view)
     if view.state.blank:  # whatever would give the answers away waits until they are shown
         from attention_lab.render.blank import check_line
 
-        return drawn | {
+        return slots | {
             "calculator-row": check_line(),
             "calculator-summary": "",
             "calculator-pinned": "",
             "calculator-checks": "",
         }
-    return drawn | {"calculator-row": row_trace(view), "calculator-pinned": compared(view)}
+    return slots | drawn | {"calculator-row": row_trace(view), "calculator-pinned": compared(view)}
+
+
+def first(view: View) -> dict[str, str]:
+    """The stages and the inputs alone: what an edit of a large matrix shows before the rest."""
+    drawn = view.drawn
+    if "calculator-stages" not in drawn:
+        shown = stages(view.slice_trace, view.write)
+        drawn["calculator-inputs"] = inputs(view)
+        drawn["calculator-stages"] = "".join(stage(view, item, place) for place, item in enumerate(shown, 1))
+    return {name: drawn[name] for name in ("calculator-inputs", "calculator-stages")}
+
+
+def is_large(view: View) -> bool:
+    """True when a stage is drawn on canvas."""
+    return max(*view.slice_trace.scores.shape[-2:], view.slice_trace.v.shape[-1]) > MOST_TABLE
 
 
 def compared(view: View) -> str:
@@ -69,7 +88,9 @@ def compared(view: View) -> str:
     from attention_lab.render.pinned import pinned
 
     try:
-        return pinned(view, view_of(other))
+        if not _pinned or _pinned[0][0] != other:
+            _pinned[:] = [(other, view_of(other))]
+        return pinned(view, _pinned[0][1])
     except LabError as error:
         return f'<p class="error">The pinned result cannot be computed: {escape(str(error))}</p>'
 
@@ -154,6 +175,8 @@ def inputs(view: View) -> str:
 
 def stage(view: View, item: Stage, place: int) -> str:
     """One numbered stage: a table with its title and formula."""
+    if max(item.array.shape) > MOST_TABLE and item.name not in view.state.blank:
+        return _large(item, place)
     part = view.slice_trace
     keys = view.key_names()
     masked: NDArray[np.bool_] | None = ~part.mask
@@ -167,7 +190,7 @@ def stage(view: View, item: Stage, place: int) -> str:
         shades, masked = shade(item.array), ~view.given_out
         masked_text = "0"
         sums = item.array.sum(axis=-1)
-        extra = ("Σ", [formatter(view.state.decimals)(float(x)) for x in sums])
+        extra = ("Σ", written(sums, view.state.decimals))
     elif item.name not in ("masked", "biased"):
         masked = None
     elif item.name == "biased":
@@ -177,8 +200,6 @@ def stage(view: View, item: Stage, place: int) -> str:
 
         n, m = item.array.shape
         return blank_table(item.name, (n, m), _caption(view, item, place), view.query_names(), columns)
-    if max(item.array.shape) > MOST_TABLE:
-        return _large(item, place)
     return (
         f'<section class="stage-box stage-{item.name}">'
         + stage_table(
@@ -254,28 +275,42 @@ def row_trace(view: View) -> str:
     query = view.query_names()[item.index]
     steps = _columns(view, item)
     head = "".join(f'<th scope="col">{title}</th>' for _, title, _ in steps)
-    lines = []
-    for j, key in enumerate(keys):
-        cells = []
-        for term, _, values in steps:
-            value = float(values[j])
-            off = bool(item.masked[j]) and (term == "masked" or (term in ("exp", "weight") and value == 0))
-            text = ("masked" if term == "masked" else "0") if off else write(value)
-            mark = " data-masked" if off else ""
-            kind = " masked" if off else ""
-            if term == "weight" and not off:
-                kind = f" w{shade(values)[j]}"
-            cells.append(
-                f'<td class="n{kind}" data-j="{j}" data-term="{term}" data-value="{value!r}"{mark}>{text}</td>'
-            )
-        products = sum_of_products(item.query, item.keys[j], write)
-        lines.append(f'<tr><th scope="row">{key}</th><td class="terms">{products}</td>{"".join(cells)}</tr>')
+    cells = [_row_cells(view, item, term, values) for term, _, values in steps]
+    products = sums_of_products(item.query, item.keys, write)
+    lines = [
+        f'<tr><th scope="row">{key}</th><td class="terms">{product}</td>{"".join(line)}</tr>'
+        for key, product, *line in zip(keys, products, *cells, strict=True)
+    ]
     return (
         f'<h3>Inside row {query} <button type="button" class="link" data-action="copy-row">Copy as text</button></h3>'
         f'<div class="scroll" tabindex="0" role="group" aria-label="Arithmetic of the row"><table data-row-trace data-i="{item.index}"><caption class="quiet">{_row_words(view, item)}'
         f'</caption><thead><tr><th scope="col">key</th><th scope="col">q·k, term by term</th>{head}</tr></thead><tbody>{"".join(lines)}</tbody></table></div>'
         f"{_row_output(view, item)}"
     )
+
+
+def _row_cells(view: View, item: RowTrace, term: str, values: Array) -> list[str]:
+    """The cells of one column of the row trace, one for each key."""
+    levels = shade(values).tolist() if term == "weight" else []
+    hides = term in ("masked", "exp", "weight")
+    cells = []
+    for j, (x, exact, text, masked) in enumerate(
+        zip(
+            values.tolist(),
+            reprs(values),
+            written(values, view.state.decimals),
+            item.masked.tolist(),
+            strict=True,
+        )
+    ):
+        start = f'data-j="{j}" data-term="{term}" data-value="{exact}"'
+        if masked and hides and (term == "masked" or x == 0):
+            word = "masked" if term == "masked" else "0"
+            cells.append(f'<td class="n masked" {start} data-masked>{word}</td>')
+        else:
+            kind = f" w{levels[j]}" if levels else ""
+            cells.append(f'<td class="n{kind}" {start}>{text}</td>')
+    return cells
 
 
 def _columns(view: View, item: RowTrace) -> list[tuple[str, str, Array]]:

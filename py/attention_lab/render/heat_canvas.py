@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from html import unescape
 from typing import Any
 
@@ -19,7 +19,7 @@ from attention_lab.render import cividis
 from attention_lab.render.heat_compare import second_view
 from attention_lab.render.heat_labels import key_labels, query_labels
 from attention_lab.render.heat_table import MASKED_TEXT, short_label
-from attention_lab.render.html import escape, formatter, shade
+from attention_lab.render.html import escape, formatter, reprs, shade, written
 from attention_lab.render.view import View
 
 WINDOW = 16
@@ -43,6 +43,11 @@ class Picture:
     def shape(self) -> tuple[int, int]:
         return self.values.shape[0], self.values.shape[1]
 
+    @cached_property
+    def all_visible(self) -> bool:
+        one = self.visible.strides == (0, 0)  # one entry stands for all
+        return bool(self.visible[0, 0] if one else self.visible.all())
+
 
 def picture_of(view: View, name: str) -> Picture:
     """The matrix that `<div data-canvas="name">` stands for: a stage, or "second" for the compared setting.
@@ -58,29 +63,41 @@ def picture_of(view: View, name: str) -> Picture:
     if stage not in tables:
         raise LabError(f"There is no matrix “{name}” to draw: expected one of {', '.join(tables)}.")
     values = tables[stage]
-    hidden = stage in ("weights", "masked")
-    visible = trace.mask if hidden else np.ones(values.shape, dtype=np.bool_)
+    visible = _visible(view, stage, values.shape)
     levels = _by_root(values) if stage == "weights" else _linear(values, visible)
     rows, columns = _labels(view, stage, values.shape)
     decimals: int | str = 2 if view.state.lab == "heatmap" else view.state.decimals
     return Picture(name, values, visible, levels.astype(np.uint8), rows, columns, decimals, view.first)
 
 
+def _visible(view: View, stage: str, shape: tuple[int, ...]) -> NDArray[np.bool_]:
+    if stage in ("weights", "masked"):
+        return view.slice_trace.mask
+    return np.broadcast_to(np.True_, shape)
+
+
 def _by_root(weights: NDArray[np.floating[Any]]) -> NDArray[Any]:
     """The levels of `shade`, in two passes instead of six; NaN becomes level 0."""
     with np.errstate(all="ignore"):
-        levels = np.sqrt(weights) * cividis.LEVELS
+        levels = np.sqrt(weights)
+        levels *= cividis.LEVELS
     if not levels.max(initial=0.0) <= cividis.LEVELS:  # NaN, as an empty row may hold, or not weights at all
         return shade(weights)
     return np.asarray(np.rint(levels, out=levels))
 
 
 def _linear(values: NDArray[np.floating[Any]], visible: NDArray[np.bool_]) -> NDArray[Any]:
-    usable = visible & np.isfinite(values)
-    if not usable.any():
-        return np.zeros(values.shape)
-    low, high = float(values[usable].min()), float(values[usable].max())
+    low, high = float(values.min()), float(values.max())
     with np.errstate(all="ignore"):
+        if np.isfinite(high - low):  # so is every value: no pass to look for others
+            scaled = values - low
+            scaled /= (high - low) or 1.0
+            scaled *= cividis.LEVELS
+            return np.asarray(np.rint(scaled, out=scaled))
+        usable = visible & np.isfinite(values)
+        if not usable.any():
+            return np.zeros(values.shape)
+        low, high = float(values[usable].min()), float(values[usable].max())
         scaled = (np.clip(values, low, high) - low) / ((high - low) or 1.0) * cividis.LEVELS
     return np.asarray(np.rint(np.nan_to_num(scaled)))
 
@@ -91,21 +108,28 @@ def _labels(view: View, stage: str, shape: tuple[int, ...]) -> tuple[tuple[str, 
     dims = view.dim_names(shape[1])
     rows = view.key_names() if stage in ("k", "v") else view.query_names()
     columns = dims if stage in ("q", "k", "v", "output") else view.key_names()
-    return tuple(map(unescape, rows)), tuple(map(unescape, columns))
+    return _plain(tuple(rows)), _plain(tuple(columns))
+
+
+@lru_cache(maxsize=16)
+def _plain(names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(map(unescape, names))
 
 
 @lru_cache(maxsize=1)
-def _lookup() -> NDArray[np.uint8]:
-    """(levels + 1, 4) red, green, blue, alpha of each level; one more entry that is transparent, for masked cells."""
+def _lookup() -> NDArray[np.uint32]:
+    """(levels + 2) red, green, blue, alpha of each level as one number; the last is transparent, for masked cells."""
     colours = [(*cividis.colour(level / cividis.LEVELS), 255) for level in range(cividis.LEVELS + 1)]
-    return np.array([*colours, (0, 0, 0, 0)], dtype=np.uint8)
+    return np.array([*colours, (0, 0, 0, 0)], dtype=np.uint8).view(np.uint32)[:, 0]
 
 
 def pixels(picture: Picture) -> NDArray[np.uint8]:
     """(n, m, 4) one RGBA pixel for each cell; masked cells are transparent so that their pattern shows through."""
-    levels = np.where(picture.visible, picture.levels, np.uint8(cividis.LEVELS + 1))
+    levels = picture.levels
+    if not picture.all_visible:
+        levels = np.where(picture.visible, levels, np.uint8(cividis.LEVELS + 1))
     # Whole pixels are looked up as one number each: four times fewer steps than byte by byte.
-    return _lookup().view(np.uint32)[:, 0].take(levels).view(np.uint8).reshape(*picture.shape, 4)
+    return _lookup()[levels].view(np.uint8).reshape(*picture.shape, 4)
 
 
 def frame(name: str, n: int, m: int) -> str:
@@ -143,27 +167,23 @@ def neighbourhood(picture: Picture, i: int, j: int, selected: int | None = None)
     """The table of up to 16×16 cells around row i and column j; `selected` is the open row."""
     n, m = picture.shape
     (top, bottom), (left, right) = span(i, n), span(j, m)
-    write = formatter(picture.decimals)
+    part = slice(top, bottom), slice(left, right)
     stage = "weights" if picture.name == "second" else picture.name
     attribute = "data-second" if picture.name == "second" else "data-stage"
     head = "".join(f'<th scope="col">{short_label(label)}</th>' for label in picture.columns[left:right])
-    values = picture.values[top:bottom, left:right].tolist()
-    visible = picture.visible[top:bottom, left:right].tolist()
-    levels = picture.levels[top:bottom, left:right].tolist()
+    values, visible = picture.values[part], picture.visible[part]
+    fields: list[object] = [None] * (4 * values.size)
+    exact, texts = reprs(values), written(values, picture.decimals)
+    marks = [""] * values.size
+    kinds = [f"w{level}" for level in picture.levels[part].ravel().tolist()]
     hidden_text, hidden_value = ("−∞", "-inf") if stage == "masked" else (MASKED_TEXT, "0.0")
+    for at in np.flatnonzero(~visible).tolist():
+        exact[at], marks[at], kinds[at], texts[at] = hidden_value, " data-masked", "masked", hidden_text
+    kinds[(i - top) * (right - left) + j - left] += " here"
+    fields[0::4], fields[1::4], fields[2::4], fields[3::4] = exact, marks, kinds, texts
+    rows = (_cells(top, bottom, left, right) % tuple(fields)).split("\n")
     lines = []
-    for r in range(bottom - top):
-        cells = []
-        for c in range(right - left):
-            at = f'data-i="{top + r}" data-j="{left + c}"'
-            here = " here" if (top + r, left + c) == (i, j) else ""
-            if visible[r][c]:
-                x = values[r][c]
-                cells.append(f'<td {at} data-value="{x!r}" class="n w{levels[r][c]}{here}">{write(x)}</td>')
-            else:
-                cells.append(
-                    f'<td {at} data-value="{hidden_value}" data-masked class="n masked{here}">{hidden_text}</td>'
-                )
+    for r, cells in enumerate(rows):
         name = short_label(picture.rows[top + r])
         opened = top + r == selected
         button = (
@@ -171,12 +191,24 @@ def neighbourhood(picture: Picture, i: int, j: int, selected: int | None = None)
             f'aria-pressed="{"true" if opened else "false"}">{name}</button>'
         )
         mark = ' class="selected"' if opened else ""
-        lines.append(f'<tr{mark}><th scope="row">{button}</th>{"".join(cells)}</tr>')
+        lines.append(f'<tr{mark}><th scope="row">{button}</th>{cells}</tr>')
     f = picture.first
     return (
         f'<table class="stage heat" {attribute}="{escape(stage)}"><caption>Rows {top + f}–{bottom - 1 + f} and columns '
         f'{left + f}–{right - 1 + f} of {n} × {m}</caption><thead><tr><td class="corner"></td>{head}</tr></thead>'
         f"<tbody>{''.join(lines)}</tbody></table>"
+    )
+
+
+@lru_cache(maxsize=64)
+def _cells(top: int, bottom: int, left: int, right: int) -> str:
+    """The cells of the moving table with places for value, mark, classes and text; rows are parted by new lines."""
+    return "\n".join(
+        "".join(
+            f'<td data-i="{i}" data-j="{j}" data-value="%s"%s class="n %s">%s</td>'
+            for j in range(left, right)
+        )
+        for i in range(top, bottom)
     )
 
 

@@ -22,7 +22,17 @@ EXPONENT_FROM = 1e15
 """Size from which a number with a chosen count of decimals is written with an exponent."""
 SUBSCRIPTS = str.maketrans("0123456789−-", "₀₁₂₃₄₅₆₇₈₉₋₋")
 
-__all__ = ["data_set", "escape", "formatter", "index_label", "number", "plural", "shade", "stage_table"]
+__all__ = [
+    "data_set",
+    "escape",
+    "formatter",
+    "index_label",
+    "index_labels",
+    "number",
+    "plural",
+    "shade",
+    "stage_table",
+]
 
 
 def _shortest(x: float) -> str:
@@ -75,6 +85,12 @@ def index_label(letter: str, index: int, labels: Sequence[str] | None = None, fi
     if labels is not None and labels[index].strip():
         return escape(labels[index])
     return letter + str(index + first).translate(SUBSCRIPTS)
+
+
+@lru_cache(maxsize=32)
+def index_labels(letter: str, count: int, first: int) -> tuple[str, ...]:
+    """The headers of `count` rows or columns without labels of their own: `index_labels("Q", 2, 1)` → `("Q₁", "Q₂")`."""
+    return tuple(index_label(letter, index, None, first) for index in range(count))
 
 
 def data_set(**values: object) -> str:

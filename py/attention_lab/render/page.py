@@ -51,6 +51,15 @@ def render(view: View) -> dict[str, str]:
     return slots
 
 
+def first(view: View) -> dict[str, str] | None:
+    """The slots that an edit of large matrices shows before all the others, or None where all are quick to draw."""
+    if view.state.lab != "calculator" or view.state.blank:
+        return None
+    from attention_lab.render import calculator
+
+    return calculator.first(view) if calculator.is_large(view) else None
+
+
 def example_state(name: str, lab: str = "calculator") -> State:
     """The state that choosing an example leads to: its options written out, everything else neutral."""
     example = load().get(name)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from attention_lab.render.html import Formatter, formatter, index_label
+from attention_lab.render.html import Formatter, formatter, index_label, index_labels
 
 if TYPE_CHECKING:
     from attention_lab.core import Trace
@@ -49,18 +50,17 @@ class View:
 
     def query_names(self) -> list[str]:
         """Escaped headers of the query rows."""
-        return [
-            index_label("Q", i, self.slice.query_labels, self.first)
-            for i in range(self.slice_trace.scores.shape[-2])
-        ]
+        return self._names("Q", self.slice.query_labels, self.slice_trace.scores.shape[-2])
 
     def key_names(self) -> list[str]:
         """Escaped headers of the key columns."""
-        return [
-            index_label("K", j, self.slice.key_labels, self.first)
-            for j in range(self.slice_trace.scores.shape[-1])
-        ]
+        return self._names("K", self.slice.key_labels, self.slice_trace.scores.shape[-1])
 
     def dim_names(self, count: int) -> list[str]:
         """Headers of `count` vector dimensions."""
-        return [index_label("d", c, None, self.first) for c in range(count)]
+        return self._names("d", None, count)
+
+    def _names(self, letter: str, labels: Sequence[str] | None, count: int) -> list[str]:
+        if labels is None:
+            return list(index_labels(letter, count, self.first))
+        return [index_label(letter, index, labels) for index in range(count)]

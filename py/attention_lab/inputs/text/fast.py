@@ -23,6 +23,7 @@ _PLAIN_LINES = b"0123456789+-.eE \t\n,"
 _BLANK = bytes.maketrans(b",;[]\n\t", b"      ")
 _IN_NUMBER = np.zeros(256, dtype=bool)
 _IN_NUMBER[list(b"0123456789+-.eE")] = True
+_FEW = 1000  # zeros that are looked at one by one
 _LONGEST = 400  # characters of one number; longer ones go to the general readers
 _HEAD = re.compile(
     r"\s*(?:[A-Za-z_]\w{0,40}\s{0,3}=\s{0,3})?(?:(?:np|numpy|jnp)\.)?((?:array|Array|tensor)\()?\s*"
@@ -30,13 +31,23 @@ _HEAD = re.compile(
 _TAIL = re.compile(r"\s*(?:,\s{0,12}(?:dtype|device)=[\w.:']{1,30})*\s*(\))?\s*;?\s*")
 
 
-def read_plain(text: str) -> Parsed | None:
-    """Numbers separated in one way, in lines or in nested square brackets; None if the text is anything else."""
+def resolution(text: str) -> NDArray[np.float64]:
+    """The resolution of a text that read_plain takes."""
+    parsed = read_plain(text, at_once=True)
+    assert parsed is not None, "the same text was taken before"
+    return parsed.resolution
+
+
+def read_plain(text: str, at_once: bool = False) -> Parsed | None:
+    """Numbers separated in one way, in lines or in nested square brackets; None if the text is anything else.
+
+    The resolution is found when it is first asked for, unless `at_once`.
+    """
     if not text.isascii():
         return None
     offset, header = _header(text)
     if header is not None:
-        scan = _Scan(text[offset:].encode("ascii"), text, offset)
+        scan = _Scan(text[offset:].encode("ascii"), text, offset, at_once)
         return scan.lines(header) if not scan.data.translate(None, _PLAIN_LINES) else None
     body, printed = _unwrapped(text)
     if body is None:
@@ -46,12 +57,12 @@ def read_plain(text: str) -> Parsed | None:
         return None
     offset = text.index(body[:1024]) if body is not text else 0
     if b"[" in data or b"]" in data:
-        return _Scan(data, text, offset).bracketed(printed)
+        return _Scan(data, text, offset, at_once).bracketed(printed)
     if b";" in data:
         if b"\n" in data.strip():
             return None
         data = data.strip().rstrip(b";").replace(b";", b"\n")
-    return _Scan(data, text, offset).lines()
+    return _Scan(data, text, offset, at_once).lines()
 
 
 def _header(text: str) -> tuple[int, list[str] | None]:
@@ -85,8 +96,8 @@ def _unwrapped(text: str) -> tuple[str | None, bool]:
 class _Scan:
     """Where the numbers of a plain text begin and end, and what stands between them."""
 
-    def __init__(self, data: bytes, text: str, offset: int) -> None:
-        self.data, self.text, self.offset = data, text, offset
+    def __init__(self, data: bytes, text: str, offset: int, at_once: bool) -> None:
+        self.data, self.text, self.offset, self.at_once = data, text, offset, at_once
         self.characters = np.frombuffer(data, dtype=np.uint8)
         inside = np.zeros(len(data) + 2, dtype=np.int8)
         inside[1:-1] = _IN_NUMBER[self.characters]
@@ -267,6 +278,9 @@ class _Scan:
         values = self._values()
         if values is None or not np.isfinite(values).all():
             return None
+        if not self.at_once and not printed and not warnings and self._nothing_to_note(values):
+            text = self.text  # and nothing more of the scan is kept
+            return Parsed.later(values.reshape(shape), lambda: resolution(text))
         kinds, last, digits = self._precision()
         known = np.full(self.count, np.nan)
         inexact = (kinds == INTEGER) & (digits > 15)
@@ -286,6 +300,16 @@ class _Scan:
         if printed:
             warnings += fixed_decimals(kinds, last)
         return Parsed(values.reshape(shape), half.reshape(shape), tuple(warnings))
+
+    def _nothing_to_note(self, values: NDArray[np.float64]) -> bool:
+        """True if no entry can be one that underflows or that float64 cannot hold exactly."""
+        if int((self.ends - self.starts).max()) > 15:
+            return False
+        zeros = np.flatnonzero(values == 0.0)
+        if len(zeros) > _FEW:
+            return False
+        pairs = zip(self.starts[zeros].tolist(), self.ends[zeros].tolist(), strict=True)
+        return not any(self.data[start:end].strip(b"+-0.") for start, end in pairs)
 
     def _values(self) -> NDArray[np.float64] | None:
         values = np.empty(self.count)

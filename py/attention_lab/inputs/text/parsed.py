@@ -5,8 +5,9 @@ It reads nothing itself. `Parsed` and `PasteError` are shared by every reader in
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +33,24 @@ class Parsed:
     resolution: NDArray[np.float64]
     warnings: tuple[str, ...] = ()
     alternatives: tuple[tuple[str, Parsed], ...] = ()
+
+    @classmethod
+    def later(
+        cls,
+        values: NDArray[np.float64],
+        resolution: Callable[[], NDArray[np.float64]],
+        warnings: tuple[str, ...] = (),
+    ) -> Parsed:
+        """The same with a resolution that is found when it is first asked for: most readers never ask."""
+        made = object.__new__(cls)
+        vars(made).update(values=values, warnings=warnings, _find=resolution)
+        return made
+
+    def __getattr__(self, name: str) -> Any:
+        if name != "resolution" or "_find" not in vars(self):
+            raise AttributeError(name)
+        vars(self)["resolution"] = found = vars(self).pop("_find")()
+        return found
 
 
 class PasteError(LabError):
