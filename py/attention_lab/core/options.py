@@ -3,13 +3,12 @@
 Does not: look at arrays; what depends on shapes (lengths, broadcasting) is checked in attend().
 """
 
-from __future__ import annotations
-
 import math
 import operator
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from functools import partial
+from typing import Any, Literal, Self, get_args
 
 from .errors import OptionError
 
@@ -49,48 +48,37 @@ class Options:
     precision: Precision = "float64"
 
     def __post_init__(self) -> None:
-        for name, key, expected, parse in _SETTINGS:
+        for name, (key, expected, parse) in _SETTINGS.items():
             value = getattr(self, name)
             try:
-                object.__setattr__(self, name, parse(value))
+                if value is not getattr(Options, name):  # the default, which may be None
+                    object.__setattr__(self, name, parse(value))
             except (TypeError, ValueError, OverflowError):
                 raise OptionError(f"{name} must be {expected}; got {value!r:.60}", key) from None
 
     @classmethod
-    def for_framework(cls, framework: str, *, causal: Any = False, **settings: Any) -> Options:
+    def for_framework(cls, framework: str, *, causal: Any = False, **settings: Any) -> Self:
         """A framework's default scale and empty rows; causal=True aligns as its causal switch does.
 
         Options.for_framework("mlx", causal=True) → causal "bottom-right", empty_row "uniform". Other settings
         as in Options. The ids and their facts are in conventions.json.
         """
-        from .conventions import options_for
+        from .conventions import convention
 
-        return options_for(framework, causal=causal, **settings)
+        rule = convention(framework)
+        if isinstance(causal, bool):
+            causal = (rule.causal or "top-left") if causal else None
+        defaults = {"scale": rule.scale or "sqrt_dk", "empty_row": rule.empty_row or "zero", "causal": causal}
+        return cls(**{**defaults, **settings})
 
 
 def _one_of(*words: str, other: Any = None) -> Any:
-    """A parser that lets these words through and leaves the rest to the parser `other`."""
-
-    def parse(value: Any) -> Any:
-        if isinstance(value, str) and value in words:
-            return value
-        return other(value)  # None is no parser: a TypeError
-
-    return parse
+    """A parser that lets these words through and leaves the rest to the parser `other`; None is a TypeError."""
+    return lambda value: value if isinstance(value, str) and value in words else other(value)
 
 
-def _optional(parse: Any) -> Any:
-    return lambda value: None if value is None else parse(value)
-
-
-def _real(value: Any) -> float:
-    if isinstance(value, (bool, str, bytes)) or not math.isfinite(value):
-        raise ValueError
-    return float(value)
-
-
-def _above_0(value: Any) -> float:
-    if _real(value) <= 0:
+def _real(value: Any, above: float = -math.inf) -> float:
+    if isinstance(value, (bool, str, bytes)) or not above < value < math.inf:
         raise ValueError
     return float(value)
 
@@ -101,34 +89,27 @@ def _whole(value: Any, least: int = -(2**31)) -> int:
     return operator.index(value)
 
 
-def _window(value: Any) -> tuple[Any, ...]:
-    left, right = value
-    return tuple(None if side is None else _whole(side, 0) for side in (left, right))
-
-
-def _lengths(value: Any) -> tuple[int, ...]:
-    items = tuple(value) if isinstance(value, Iterable) else (value,)
-    if not items:
+def _several(value: Any, least: int, fits: Callable[[tuple[Any, ...]], bool]) -> tuple[Any, ...]:
+    """Whole numbers from `least` on, and None as it is, if all of them together fit."""
+    items = value if isinstance(value, Iterable) else (value,)
+    items = tuple(None if item is None else _whole(item, least) for item in items)
+    if not fits(items):
         raise ValueError
-    return tuple(_whole(item, 0) for item in items)
+    return items
 
 
-def _heads(value: Any) -> tuple[int, int]:
-    queries, keys = (_whole(item, 1) for item in value)
-    if queries % keys:
-        raise ValueError
-    return queries, keys
-
-
-_SETTINGS: tuple[tuple[str, str, str, Any], ...] = (
-    ("scale", "scale", '"sqrt_dk", "none" or a finite number', _one_of("sqrt_dk", "none", other=_real)),
-    ("temperature", "T", "a finite number above 0", _above_0),
-    ("softcap", "softcap", "a finite number above 0, or None for no cap", _optional(_above_0)),
-    ("causal", "causal", 'None, "top-left", "bottom-right" or a whole offset',
-     _optional(_one_of("top-left", "bottom-right", other=_whole))),
-    ("window", "window", "(left, right): whole, 0 or more, None for an open side", _optional(_window)),
-    ("lengths", "lengths", "the valid keys of each batch entry, whole, 0 or more", _optional(_lengths)),
-    ("heads", "heads", "(query heads, key/value heads), the second dividing the first", _optional(_heads)),
-    ("empty_row", "empty", '"zero", "nan" or "uniform"', _one_of(*get_args(EmptyRow))),
-    ("precision", "precision", f"one of {', '.join(get_args(Precision))}", _one_of(*get_args(Precision))),
-)  # fmt: skip
+_SETTINGS: dict[str, tuple[str, str, Any]] = {
+    "scale": ("scale", '"sqrt_dk", "none" or a finite number', _one_of("sqrt_dk", "none", other=_real)),
+    "temperature": ("T", "a finite number above 0", partial(_real, above=0)),
+    "softcap": ("softcap", "a finite number above 0, or None for no cap", partial(_real, above=0)),
+    "causal": ("causal", 'None, "top-left", "bottom-right" or a whole offset',
+               _one_of("top-left", "bottom-right", other=_whole)),
+    "window": ("window", "(left, right): whole, 0 or more, None for an open side",
+               partial(_several, least=0, fits=lambda sides: len(sides) == 2)),
+    "lengths": ("lengths", "the valid keys of each batch entry, whole, 0 or more",
+                partial(_several, least=0, fits=lambda items: items != () and None not in items)),
+    "heads": ("heads", "(query heads, key/value heads), the second dividing the first",
+              partial(_several, least=1, fits=lambda pair: len(pair) == 2 and pair[0] % pair[1] == 0)),
+    "empty_row": ("empty", '"zero", "nan" or "uniform"', _one_of(*get_args(EmptyRow))),
+    "precision": ("precision", f"one of {', '.join(get_args(Precision))}", _one_of(*get_args(Precision))),
+}  # fmt: skip

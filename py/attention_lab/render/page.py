@@ -106,7 +106,8 @@ def framework_notes(view: View) -> str:
     """What the chosen framework does by design, and which weights it would give otherwise than PyTorch's SDPA."""
     if not view.state.framework:
         return ""
-    from attention_lab.core.conventions import convention, differences
+    from attention_lab.core.conventions import convention
+    from attention_lab.explain.differences import differences
 
     chosen = convention(view.state.framework)
     notes = "".join(f"<li>{escape(note)}</li>" for note in chosen.notes)
