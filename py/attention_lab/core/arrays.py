@@ -3,8 +3,6 @@
 Does not: refuse NaN and ∞ in q, k and v. A kernel meets them too, and masked ones must do nothing.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -12,37 +10,34 @@ from numpy.typing import NDArray
 
 from .errors import DtypeError, OptionError, OverflowLabError, ShapeError
 from .options import Precision
-from .precision import FORMATS, Floats
+from .precision import FORMATS, Floats, Shape
 
 Bools = NDArray[np.bool_]
 
 
-def matrix(value: Any, label: str, field: str) -> Floats:
-    """A float64 copy of an input with rows and columns, and perhaps leading axes."""
-    array = _array(value, label, field, "iuf", "real numbers")
-    if array.ndim < 2:
-        raise ShapeError(f"{label} must have rows and columns (2 axes); its shape is {array.shape}", field)
-    if array.size == 0:
-        raise ShapeError(f"{label} is empty: its shape is {array.shape}", field)
+def matrix(value: Any, label: str) -> Floats:
+    """A float64 copy of an input with rows and columns, and perhaps leading axes; field: `label` in small."""
+    array = _array(value, label, "iuf", "real numbers")
+    if array.ndim < 2 or array.size == 0:
+        problem = "must have rows and columns (2 axes);" if array.ndim < 2 else "is empty:"
+        raise ShapeError(f"{label} {problem} its shape is {array.shape}", label.lower())
     return np.array(array, np.float64)
 
 
-def additive_bias(value: Any, shape: tuple[int, ...]) -> Floats:
+def additive_bias(value: Any, shape: Shape) -> Floats:
     """A float64 copy of a bias for scores of `shape`: finite or −∞."""
-    array = _array(value, "bias", "bias", "iuf", "numbers to add to the scores, finite or −∞")
-    _check_broadcast(array, shape, "bias")
+    array = _array(value, "bias", "iuf", "numbers to add to the scores, finite or −∞", shape)
     for cell in np.argwhere(np.isnan(array) | np.isposinf(array))[:1].tolist():
         raise DtypeError(f"bias must be finite or −∞; bias{cell} is {array[tuple(cell)]}", "bias")
     return np.array(array, np.float64)
 
 
-def keep_mask(value: Any, shape: tuple[int, ...]) -> Bools:
+def keep_mask(value: Any, shape: Shape) -> Bools:
     """A copy of a keep mask for scores of `shape`: booleans, or whole numbers 0 and 1."""
     expected = "booleans, True = may attend (numbers to add to the scores are a bias)"
-    array = _array(value, "keep", "keep", "biu", expected)
+    array = _array(value, "keep", "biu", expected, shape)
     if array.dtype.kind != "b" and not ((array == 0) | (array == 1)).all():
         raise DtypeError(f"keep must hold {expected}; got {array.dtype} other than 0 and 1", "keep")
-    _check_broadcast(array, shape, "keep")
     return np.array(array, bool)
 
 
@@ -61,26 +56,16 @@ def refuse(bad: Any, name: str, field: str, precision: Precision) -> None:
         raise OverflowLabError(f"{name}{cell} is beyond {precision}, {largest}", field, tuple(cell))
 
 
-def finite(array: Floats) -> Bools:
-    """np.isfinite, typed as an array."""
-    return np.asarray(np.isfinite(array))
-
-
-def _array(value: Any, label: str, field: str, kinds: str, expected: str) -> NDArray[Any]:
+def _array(value: Any, label: str, kinds: str, expected: str, scores: Shape = ()) -> NDArray[Any]:
+    """An array of these kinds of numbers; if the shape of the scores is given, one that broadcasts to it."""
     try:
         array = np.asarray(value)
     except (TypeError, ValueError):
-        raise ShapeError(f"{label} must be rectangular; its rows differ in length", field) from None
+        raise ShapeError(f"{label} must be rectangular; its rows differ in length", label.lower()) from None
     if array.dtype.kind not in kinds:
-        raise DtypeError(f"{label} must hold {expected}; got {array.dtype}", field)
+        raise DtypeError(f"{label} must hold {expected}; got {array.dtype}", label.lower())
+    fits = all(own in (1, size) for own, size in zip(array.shape[::-1], scores[::-1], strict=False))
+    if scores and not (fits and 0 < array.ndim <= len(scores)):
+        shape = f"{scores[-2:]} (queries, keys) or broadcast to the scores {scores}"
+        raise ShapeError(f"{label} must have shape {shape}; its shape is {array.shape}", label)
     return array
-
-
-def _check_broadcast(array: NDArray[Any], shape: tuple[int, ...], field: str) -> None:
-    try:
-        fits = array.ndim > 0 and np.broadcast_shapes(array.shape, shape) == shape
-    except ValueError:
-        fits = False
-    if not fits:
-        expected = f"{shape[-2:]} (queries, keys) or broadcast to the scores {shape}"
-        raise ShapeError(f"{field} must have shape {expected}; its shape is {array.shape}", field)

@@ -3,16 +3,16 @@
 Does not: cover programming mistakes; those raise Python's own errors.
 """
 
-from __future__ import annotations
-
 
 class LabError(ValueError):
-    """Something given cannot be used; `field` is the form field and fragment key that caused it, or None."""
+    """Something given cannot be used; `field` is the form field and fragment key that caused it, or None.
 
-    def __init__(self, message: str, field: str | None = None) -> None:
+    `cell` is the index of the entry that caused it, counted from 0; () where there is no single one.
+    """
+
+    def __init__(self, message: str, field: str | None = None, cell: tuple[int, ...] = ()) -> None:
         super().__init__(message)
-        self.message = message
-        self.field = field
+        self.message, self.field, self.cell = message, field, cell
 
 
 class ShapeError(LabError):
@@ -32,8 +32,4 @@ class LimitError(LabError):
 
 
 class OverflowLabError(LabError):
-    """Finite inputs gave a number too large for the precision, at index `cell`, counted from 0."""
-
-    def __init__(self, message: str, field: str | None = None, cell: tuple[int, ...] = ()) -> None:
-        super().__init__(message, field)
-        self.cell = cell
+    """Finite inputs gave a number too large for the precision, at index `cell`."""

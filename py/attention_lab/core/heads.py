@@ -3,12 +3,12 @@
 Does not: project. multihead.py does, with the weight matrices.
 """
 
-from __future__ import annotations
+import math
 
 import numpy as np
 
-from .errors import ShapeError
-from .precision import Floats
+from .errors import LimitError, ShapeError
+from .precision import Floats, Shape
 
 
 def split(array: Floats, count: int, name: str) -> Floats:
@@ -21,39 +21,42 @@ def split(array: Floats, count: int, name: str) -> Floats:
 
 def merge(array: Floats) -> Floats:
     """(…, count, length, d) → (…, length, count·d), the reverse of split."""
-    swapped = np.swapaxes(array, -3, -2)
-    return np.ascontiguousarray(swapped).reshape(*swapped.shape[:-2], -1)
+    return np.swapaxes(array, -3, -2).reshape(*array.shape[:-3], array.shape[-2], -1)
 
 
-def scores_shape(q: Floats, k: Floats, v: Floats) -> tuple[int, ...]:
-    """The shape (…, n, m) of the scores; raises ShapeError where q, k and v do not fit together."""
+def align(q: Floats, k: Floats, v: Floats, limit: int) -> tuple[Floats, Floats, Floats]:
+    """All three with the leading axes of the scores; key/value head h serves query heads h·r to (h + 1)·r − 1.
+
+    Raises ShapeError where they do not fit together, LimitError for more than `limit` scores.
+    """
     if k.shape[-1] != q.shape[-1]:
         raise ShapeError(f"K has {k.shape[-1]} columns, Q has {q.shape[-1]}: both need dₖ columns", "k")
     if v.shape[-2] != k.shape[-2]:
         raise ShapeError(f"V has {v.shape[-2]} rows, K has {k.shape[-2]}: every key needs one value", "v")
     leading = q.shape[:-2]
     for array, name in ((k, "k"), (v, "v")):
-        own = _repeated(array.shape[:-2], q.shape[:-2])
         try:
-            leading = np.broadcast_shapes(leading, own)
+            leading = np.broadcast_shapes(leading, _repeated(array, q))
         except ValueError:
             got = f"{name.upper()} has leading axes {array.shape[:-2]}"
             expected = f"{leading}: each equal or 1, but key/value heads may divide query heads"
             raise ShapeError(f"{got}, expected {expected}", name) from None
-    return (*leading, q.shape[-2], k.shape[-2])
+    shape = (*leading, q.shape[-2], k.shape[-2])
+    if math.prod(shape) > limit:
+        size = f"{' × '.join(map(str, shape))} = {math.prod(shape):,} scores (leading axes × queries × keys)"
+        raise LimitError(f"{size} are more than the limit of {limit:,}")
+
+    def spread(array: Floats) -> Floats:
+        if (repeated := _repeated(array, q)) != array.shape[:-2]:
+            array = np.repeat(array, repeated[-1] // array.shape[-3], axis=-3)
+        return np.broadcast_to(array, (*leading, *array.shape[-2:]))
+
+    return spread(q), spread(k), spread(v)
 
 
-def broadcast(array: Floats, q_leading: tuple[int, ...], leading: tuple[int, ...]) -> Floats:
-    """`array` with the leading axes of the scores; key/value head h serves query heads h·r to (h+1)·r − 1."""
-    own = array.shape[:-2]
-    repeated = _repeated(own, q_leading)
-    if repeated != own:
-        array = np.repeat(array, repeated[-1] // own[-1], axis=-3)
-    return np.broadcast_to(array, (*leading, *array.shape[-2:]))
-
-
-def _repeated(own: tuple[int, ...], q_leading: tuple[int, ...]) -> tuple[int, ...]:
-    """The leading axes after key/value heads that divide the query heads are repeated."""
-    if own and q_leading and 1 < own[-1] < q_leading[-1] and q_leading[-1] % own[-1] == 0:
-        return (*own[:-1], q_leading[-1])
-    return own
+def _repeated(array: Floats, q: Floats) -> Shape:
+    """The leading axes of `array` after key/value heads that divide the query heads are repeated."""
+    *batch, own = array.shape[:-2] or (1,)
+    if q.ndim > 2 and 1 < own < q.shape[-3] and q.shape[-3] % own == 0:
+        return (*batch, q.shape[-3])
+    return array.shape[:-2]

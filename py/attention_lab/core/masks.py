@@ -4,11 +4,10 @@ The rules combine by "and", and the same arrays answer `why`, so the two cannot 
 Does not: apply anything to scores; sdpa.py does.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from functools import partial, reduce
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,13 +15,12 @@ from numpy.typing import NDArray
 from .arrays import Bools, keep_mask
 from .errors import ShapeError
 from .options import Options
-from .precision import Floats
+from .precision import Floats, Shape
 
 Code = Literal["causal", "window", "lengths", "keep", "bias"]
 
 
-@dataclass(frozen=True)
-class Reason:
+class Reason(NamedTuple):
     """Why one cell is masked: `code` is the option that does it (also its form field), `text` a clause."""
 
     code: Code
@@ -35,19 +33,16 @@ class Rule:
 
     code: Code
     visible: Bools
-    explain: Callable[[tuple[int, ...], int], str]
+    explain: Callable[[Shape, int], str]
 
 
 def offset(options: Options, n: int, m: int) -> int:
     """o in "key j is visible to query i if j ≤ i + o"; 0 without causal, so that windows centre on i."""
-    if options.causal is None or options.causal == "top-left":
-        return 0
-    return m - n if options.causal == "bottom-right" else int(options.causal)
+    named: dict[Any, Any] = {None: 0, "top-left": 0, "bottom-right": m - n}
+    return int(named.get(options.causal, options.causal))
 
 
-def rules(
-    options: Options, shape: tuple[int, ...], keep: Any = None, bias: Floats | None = None
-) -> tuple[Rule, ...]:
+def rules(options: Options, shape: Shape, keep: Any = None, bias: Floats | None = None) -> tuple[Rule, ...]:
     """Every mask that `options`, `keep` and the −∞ entries of `bias` put on scores of `shape` (…, n, m).
 
     The first axis is the batch axis of `lengths`, unless it is the axis of packed heads.
@@ -57,66 +52,62 @@ def rules(
     shift = offset(options, n, m)
     # 64 bits: NumPy's own integers have 32 in WebAssembly
     keys, last = np.arange(m, dtype=np.int64), np.arange(n, dtype=np.int64)[:, None] + shift
-    left, right = options.window or (None, None)
-    valid = np.array([m]) if options.lengths is None else _valid_keys(options, shape)
+    valid = _valid_keys(options, shape)
 
-    def causal(at: tuple[int, ...], base: int) -> str:
-        i, j = at[-2] + base, at[-1] + base
-        if at[-2] + shift < 0:
-            return f"query {i} comes before every key (causal offset {shift})"
-        return f"key {j} comes after key {i + shift}, the last one that query {i} may attend to"
+    def explain(code: Code, at: Shape, base: int) -> str:
+        query, key, aligned = f"query {at[-2] + base}", f"key {at[-1] + base}", at[-2] + base + shift
+        if code == "causal" and at[-2] + shift < 0:
+            return f"{query} comes before every key (causal offset {shift})"
+        if code == "causal":
+            return f"{key} comes after key {aligned}, the last one that {query} may attend to"
+        if code == "window":
+            left, right = options.window or (None, None)
+            sides = [] if left is None else [f"from key {aligned - left}"]
+            sides += [] if right is None else [f"up to key {aligned + right}"]
+            return f"{key} is outside the window of {query} ({' '.join(sides)})"
+        if code == "lengths":
+            return f"{key} is padding: the number of valid keys is {_at(valid, at)}"
+        return "the keep mask is False here" if code == "keep" else "the bias is −∞ here"
 
-    def window(at: tuple[int, ...], base: int) -> str:
-        i, j = at[-2] + base, at[-1] + base
-        sides = [] if left is None else [f"from key {i + shift - left}"]
-        sides += [] if right is None else [f"up to key {i + shift + right}"]
-        return f"key {j} is outside the window of query {i} ({' '.join(sides)})"
-
-    def padding(at: tuple[int, ...], base: int) -> str:
-        return f"key {at[-1] + base} is padding: the number of valid keys is {_at(valid, at)}"
-
-    found: list[Rule] = []
+    found: dict[Code, Bools] = {}
     if options.causal is not None:
-        found.append(Rule("causal", keys <= last, causal))
+        found["causal"] = keys <= last
     if options.window is not None:
-        after = keys >= last - (2**32 if left is None else left)
-        found.append(Rule("window", after & (keys <= last + (2**32 if right is None else right)), window))
+        back, ahead = (2**32 if side is None else side for side in options.window)
+        found["window"] = (keys >= last - back) & (keys <= last + ahead)
     if options.lengths is not None:
-        found.append(Rule("lengths", keys < valid, padding))
+        found["lengths"] = keys < valid
     if keep is not None:
-        found.append(Rule("keep", keep_mask(keep, shape), lambda at, base: "the keep mask is False here"))
+        found["keep"] = keep_mask(keep, shape)
     if bias is not None and (hidden := np.isneginf(bias)).any():
-        found.append(Rule("bias", ~hidden, lambda at, base: "the bias is −∞ here"))
-    return tuple(found)
+        found["bias"] = ~hidden
+    return tuple(Rule(code, visible, partial(explain, code)) for code, visible in found.items())
 
 
 def combine(found: tuple[Rule, ...]) -> Bools:
     """The cells that every rule leaves visible; broadcasts to the scores."""
-    visible: Bools = np.ones((1, 1), bool)
-    for rule in found:
-        visible = visible & rule.visible
-    return visible
+    return reduce(np.logical_and, (rule.visible for rule in found), np.ones((1, 1), bool))
 
 
-def why(found: tuple[Rule, ...], index: tuple[int, ...], base: int = 0) -> tuple[Reason, ...]:
-    """All reasons why the cell `index` = (…, query, key) is masked; empty when it is visible.
+def why(found: tuple[Rule, ...], index: Shape, base: int = 0) -> tuple[Reason, ...]:
+    """All reasons why the cell `index` = (…, query, key) is masked, none if it is not; texts count from `base`.
 
-    Texts count from `base`. Top-left causal, (0, 1) → code "causal", "key 1 comes after key 0, the last one
-    that query 0 may attend to".
+    Top-left causal, (0, 1) → code "causal", "key 1 comes after key 0, the last one that query 0 may attend to".
     """
     hidden = (rule for rule in found if not _at(rule.visible, index))
     return tuple(Reason(rule.code, rule.explain(index, base)) for rule in hidden)
 
 
-def _at(array: NDArray[Any], index: tuple[int, ...]) -> Any:
+def _at(array: NDArray[Any], index: Shape) -> Any:
     """The entry that broadcasting would put at `index` of the scores."""
     own = index[len(index) - array.ndim :]
     return array[tuple(0 if size == 1 else i for i, size in zip(own, array.shape, strict=True))]
 
 
-def _valid_keys(options: Options, shape: tuple[int, ...]) -> NDArray[np.int64]:
+def _valid_keys(options: Options, shape: Shape) -> NDArray[np.int64]:
     """The valid keys of every batch entry, as an array that broadcasts to the scores."""
-    lengths, m = np.array(options.lengths, np.int64), shape[-1]
+    m = shape[-1]
+    lengths = np.array((m,) if options.lengths is None else options.lengths, np.int64)
     batches = shape[0] if len(shape) > (2 if options.heads is None else 3) else 1
     if len(lengths) not in (1, batches):
         expected = f"one number, or one for each of {batches} batch entries"

@@ -4,15 +4,13 @@ Weight matrices multiply from the right, X·W, as in the paper; PyTorch's Linear
 Does not: add projection biases, positions, dropout or a residual.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from . import ordered
-from .arrays import finite, matrix, refuse
+from .arrays import matrix, refuse
 from .errors import ShapeError
 from .options import Options, Precision
 from .precision import Floats, round_to
@@ -48,25 +46,23 @@ def multi_head(
     raises; `field` may also be "x", "context", "w_q", "w_k", "w_v" or "w_o".
     """
     options = replace(options, heads=heads if isinstance(heads, tuple) else (heads, heads))
-    source = matrix(x, "X", "x")
-    other = source if context is None else matrix(context, "context", "context")
-    query = _project(source, w_q, "w_q", options.precision)
-    key, value = (_project(other, w, f, options.precision) for w, f in ((w_k, "w_k"), (w_v, "w_v")))
+    source = matrix(x, "X")
+    other = source if context is None else matrix(context, "context")
+    query = _project(source, w_q, "W_Q", options.precision)
+    key, value = (_project(other, w, name, options.precision) for w, name in ((w_k, "W_K"), (w_v, "W_V")))
     attention = attend(query, key, value, options, **settings)
-    output = _project(attention.output, w_o, "w_o", options.precision)
+    output = _project(attention.output, w_o, "W_O", options.precision)
     return MultiHeadTrace(source, other, query, key, value, attention, attention.output, output)
 
 
-def _project(left: Floats, weights: Any, field: str, precision: Precision) -> Floats:
-    label = field.upper()
-    right = matrix(weights, label, field)
+def _project(left: Floats, weights: Any, label: str, precision: Precision) -> Floats:
+    right, field = matrix(weights, label), label.lower()
     if right.ndim != 2 or right.shape[0] != left.shape[-1]:
         raise ShapeError(f"{label} must have {left.shape[-1]} rows; its shape is {right.shape}", field)
     with np.errstate(all="ignore"):
-        rows, columns = round_to(left, precision), round_to(right.T, precision)
-        product = ordered.dot_products(rows, np.broadcast_to(columns, (*left.shape[:-2], *columns.shape)))
-        product = round_to(product, precision)
-    clean = finite(left).all(-1, keepdims=True) & finite(right).all(0)
-    refuse(clean & ~finite(product), f"the product with {label} at ", field, precision)
+        spread = np.broadcast_to(round_to(right, precision), (*left.shape[:-2], *right.shape))
+        product = round_to(ordered.product(round_to(left, precision), spread), precision)
+    clean = np.isfinite(left).all(-1, keepdims=True) & np.isfinite(right).all(0)
+    refuse(clean & ~np.isfinite(product), f"the product with {label} at ", field, precision)
     product.setflags(write=False)
     return product

@@ -1,70 +1,44 @@
 """Products and sums whose result for one row does not depend on what is masked in it.
 
 A BLAS product groups its terms by the shape of the whole matrix, so that dropping masked keys changes last bits.
-Here a score depends on its two rows alone, and sums over keys run in key order: a masked weight is 0.0, and adding
-0.0 in order changes nothing. Does not: know about masks.
+Here products add up in order, where a masked weight of 0.0 changes nothing, and sums over keys as if without
+rounding. Does not: know about masks.
 """
-
-from __future__ import annotations
-
-from collections.abc import Iterator
 
 import numpy as np
 
 from .precision import Floats
 
-KEYS = 64  # up to here always in a plain loop; above only while that is cheap
-_LOOP_KEYS, _LOOP_TERMS = 1024, 1 << 20
 _BLOCK = 1 << 15  # entries of a temporary: small enough to stay in a core's cache
+_COARSE, _FINE = 1.5 * 2.0**14, 1.5 * 2.0**-25  # near them doubles are multiples of 2⁻³⁸ and 2⁻⁷⁷
 
 
-def dot_products(q: Floats, k: Floats) -> Floats:
-    """q (…, n, d), k (…, m, d), equal leading axes → (…, n, m): Σ_c q_ic·k_jc.
+def product(left: Floats, right: Floats) -> Floats:
+    """left (…, n, m), right (…, m, d), equal leading axes → (…, n, d): Σ_j left_ij·right_jc, j ascending.
 
-    Without `optimize`, einsum never calls BLAS: it forms each sum by itself, over two contiguous rows.
+    Without `optimize`, einsum never calls BLAS: it adds left_ij times row j of `right` to row i of the result, which
+    WebAssembly does fastest. A lone column would make it sum along j in another order, so it gets company.
     """
-    out = np.zeros((*q.shape[:-1], k.shape[-2]), q.dtype)  # zeros, so that no sum comes out as -0.0
-    for at in np.ndindex(q.shape[:-2]):
-        np.einsum("nd,md->nm", np.ascontiguousarray(q[at]), np.ascontiguousarray(k[at]), out=out[at])
-    return out
-
-
-def mix(weights: Floats, v: Floats) -> Floats:
-    """weights (…, n, m), v (…, m, dv), equal leading axes → (…, n, dv): Σ_j w_ij·v_j, j ascending.
-
-    Long sums go through einsum, which may fuse a product with its addition: within 1e-15 of the loop.
-    """
-    m = v.shape[-2]
-    out = np.zeros((*weights.shape[:-1], v.shape[-1]), weights.dtype)
-    if m > KEYS and (m > _LOOP_KEYS or out.size * m > _LOOP_TERMS):
-        for at in np.ndindex(weights.shape[:-2]):
-            np.einsum("nm,md->nd", weights[at], np.ascontiguousarray(v[at]), out=out[at])
-        return out
-    for rows in _blocks(out):
-        part, product = out[..., rows, :], np.empty_like(out[..., rows, :])
-        for j in range(m):
-            part += np.multiply(weights[..., rows, j, None], v[..., None, j, :], out=product)
-    return out
+    columns = right.shape[-1]
+    right = right if columns > 1 else np.repeat(right, 2, axis=-1)
+    out = np.zeros((*left.shape[:-1], right.shape[-1]), left.dtype)  # zeros: no sum comes out as -0.0
+    for at in np.ndindex(left.shape[:-2]):
+        np.einsum("nm,md->nd", np.ascontiguousarray(left[at]), np.ascontiguousarray(right[at]), out=out[at])
+    return out if columns > 1 else np.ascontiguousarray(out[..., :1])
 
 
 def sums(terms: Floats) -> Floats:
-    """terms (…, n, m) → (…, n): Σ_j, j ascending, with the rounding error of every addition added at the end.
+    """terms (…, n, m), the largest of each row 1 or all of them 0 → (…, n): Σ_j, rounded only at the end.
 
-    Ogita, Rump and Oishi 2005, Sum2. Without it 64 equal small terms after a large one are off by 30 ulps.
+    The multiples of 2⁻³⁸ in the terms add up without error, and so do the multiples of 2⁻⁷⁷ in what is left of
+    them (Rump, Ogita and Oishi 2008, ExtractVector): key order, or any other, gives the same bits. Added up with
+    rounding, 64 equal small terms after a large one are off by 30 ulps.
     """
-    out = np.empty(terms.shape[:-1], terms.dtype)
-    for rows in _blocks(terms):
-        term = terms[..., rows, :]
-        running = np.add.accumulate(term, axis=-1)
-        before, after = running[..., :-1], running[..., 1:]
-        added = after - before
-        errors = (before - (after - added)) + (term[..., 1:] - added)
-        error = np.add.accumulate(errors, axis=-1)[..., -1:].sum(-1)  # the last one, or 0 when there is none
-        out[..., rows] = running[..., -1] + np.where(np.isfinite(error), error, 0)
-    return out
-
-
-def _blocks(array: Floats) -> Iterator[slice]:
-    rows = array.shape[-2]
-    height = max(1, _BLOCK * rows // array.size)
-    return (slice(start, start + height) for start in range(0, rows, height))
+    flat = terms.reshape(-1, terms.shape[-1])
+    out, height = np.empty(len(flat), terms.dtype), 1 + _BLOCK // flat.shape[-1]
+    for rows in (slice(start, start + height) for start in range(0, len(flat), height)):
+        term = flat[rows].astype(np.float64, copy=False)
+        coarse = (term + _COARSE) - _COARSE
+        rest = ((term - coarse + _FINE) - _FINE).sum(-1)
+        out[rows] = coarse.sum(-1) + np.where(np.isfinite(rest), rest, 0)
+    return out.reshape(terms.shape[:-1])

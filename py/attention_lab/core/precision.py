@@ -3,8 +3,6 @@
 Does not: compute in these formats. Fused kernels keep scores and sums in float32, and so does attend().
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +11,7 @@ from numpy.typing import NDArray
 from .options import Precision
 
 Floats = NDArray[np.floating[Any]]
+Shape = tuple[int, ...]
 
 
 class Format(NamedTuple):
@@ -39,14 +38,10 @@ def round_to(values: Floats, precision: Precision) -> Floats:
     """
     form = FORMATS[precision]
     with np.errstate(all="ignore"):
-        if precision == "float64":
-            return values.astype(np.float64, copy=False)
-        if precision != "bfloat16":
-            kind = np.float16 if precision == "float16" else np.float32
-            return values.astype(kind, copy=False).astype(form.work, copy=False)
-        # Straight from the given type: by way of float32 some values would be rounded twice.
-        step = _step(values, form)
-        return np.asarray(np.ldexp(np.rint(np.ldexp(values, -step)), step), form.work)
+        if precision == "bfloat16":
+            step = _step(values, form)  # of the given type: by way of float32 some would be rounded twice
+            return np.asarray(np.ldexp(np.rint(np.ldexp(values, -step)), step), form.work)
+        return values.astype(precision, copy=False).astype(form.work, copy=False)
 
 
 def ulps(values: Floats, exact: Floats, precision: Precision) -> float:

@@ -4,8 +4,6 @@ Vaswani et al. 2017, §3.2.1; the order of the stages is that of ONNX Attention 
 Does not: project (multihead.py), add positions or read text. It is a reference, not a fast kernel.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -14,14 +12,14 @@ from typing import Any
 import numpy as np
 
 from . import heads, masks, ordered
-from .arrays import Bools, additive_bias, constant, finite, matrix, refuse
-from .errors import LimitError, OptionError
+from .arrays import Bools, additive_bias, constant, matrix, refuse
+from .errors import OptionError
 from .options import Options, Precision
 from .precision import FORMATS, Floats, round_to, ulps
 
+Given = tuple[Floats, Floats, Floats, Floats | None]
 LIMIT = 16_000_000
 DEFAULT = Options()
-_STAGE_FIELDS = {"scores": "q", "scaled": "scale", "tempered": "T", "capped": "softcap", "biased": "bias"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +55,7 @@ class Trace:
     log_sum_exp: Floats
     weights: Floats
     head_output: Floats  # (L, n, dv), also when heads came packed
-    given: tuple[Floats, Floats, Floats, Floats | None]  # q, k, v and bias before rounding
+    given: Given  # q, k, v and bias before rounding
 
     def __post_init__(self) -> None:
         for value in (*vars(self).values(), *self.given):
@@ -102,7 +100,7 @@ class Trace:
     @cached_property
     def stable_vs_naive(self) -> float:
         """The largest |output − naive_output| where output is finite; ∞ if the naive form fails."""
-        known = finite(self.output)
+        known = np.isfinite(self.output)
         difference = np.abs(self.output[known] - self.naive_output[known])
         return math.inf if self.naive_failure else float(difference.max(initial=0.0))
 
@@ -112,24 +110,20 @@ class Trace:
 
         Measured against the same computation in float64 on the inputs as given; 0 for float64 itself.
         """
-        precision = self.options.precision
-        if precision == "float64":
-            return {"weights": 0.0, "output": 0.0}
-        exact = _forward(*self.given, self.rules, replace(self.options, precision="float64"))
-        return {
-            name: ulps(getattr(self, name), getattr(exact, name), precision) for name in ("weights", "output")
-        }
+        exact = _forward(self.given, self.rules, replace(self.options, precision="float64"))
+        pairs = {name: (getattr(self, name), getattr(exact, name)) for name in ("weights", "output")}
+        return {name: ulps(*pair, self.options.precision) for name, pair in pairs.items()}
 
     @cached_property
     def _naive(self) -> tuple[Floats, str | None]:
         with np.errstate(all="ignore"):
             exponentials = np.exp(self.masked)
-            sums = ordered.sums(exponentials)
+            sums = exponentials.sum(-1)
             exponentials /= np.where(self.empty_rows, sums.dtype.type(1), sums)[..., None]
             output = _mix(round_to(exponentials, self.options.precision), self.v, self.mask)
         output[np.isposinf(sums)] = np.inf
         output[self.empty_rows] = self.head_output[self.empty_rows]
-        sound = finite(self.denominators) & ~self.empty_rows
+        sound = np.isfinite(self.denominators) & ~self.empty_rows
         failures = (("overflow", np.isposinf(sums)), ("underflow", sums == 0))
         failure = next((name for name, rows in failures if (rows & sound).any()), None)
         return self._merged(round_to(output, self.options.precision)), failure
@@ -155,51 +149,44 @@ def attend(
     """
     if not isinstance(options, Options):
         raise OptionError(f"options must be Options(…); got {type(options).__name__}")
-    inputs = [matrix(array, name.upper(), name) for array, name in ((q, "q"), (k, "k"), (v, "v"))]
+    inputs = [matrix(array, label) for array, label in ((q, "Q"), (k, "K"), (v, "V"))]
     if options.heads is not None:
-        counts = (options.heads[0], options.heads[1], options.heads[1])
+        counts = (*options.heads, options.heads[1])
         inputs = [heads.split(*each) for each in zip(inputs, counts, "qkv", strict=True)]
-    shape = heads.scores_shape(*inputs)
-    if math.prod(shape) > limit:
-        size = f"{' × '.join(map(str, shape))} = {math.prod(shape):,} scores (leading axes × queries × keys)"
-        raise LimitError(f"{size} are more than the limit of {limit:,}")
-    used = [heads.broadcast(array, inputs[0].shape[:-2], shape[:-2]) for array in inputs]
+    arrays = heads.align(inputs[0], inputs[1], inputs[2], limit)
+    shape = (*arrays[0].shape[:-1], arrays[1].shape[-2])
     added = None if bias is None else additive_bias(bias, shape)
-    return _forward(used[0], used[1], used[2], added, masks.rules(options, shape, keep, added), options)
+    return _forward((*arrays, added), masks.rules(options, shape, keep, added), options)
 
 
-def _forward(
-    q: Floats, k: Floats, v: Floats, bias: Floats | None, rules: tuple[masks.Rule, ...], options: Options
-) -> Trace:
-    given, precision = (q, k, v, bias), options.precision
+def _forward(given: Given, rules: tuple[masks.Rule, ...], options: Options) -> Trace:
+    precision, bias = options.precision, given[3]
     work = FORMATS[precision].work
     with np.errstate(all="ignore"):
-        q, k, v = (round_to(array, precision) for array in (q, k, v))
-        scores = ordered.dot_products(q, k)
+        q, k, v = (round_to(array, precision) for array in given[:3])
+        scores = ordered.product(q, np.swapaxes(k, -1, -2))
         visible = masks.combine(rules)
         mask = np.broadcast_to(visible, scores.shape)
         empty = np.broadcast_to(~visible.any(-1), scores.shape[:-1])
 
-        named = {"sqrt_dk": 1 / math.sqrt(q.shape[-1]), "none": 1.0}
-        scale = named[options.scale] if isinstance(options.scale, str) else options.scale
+        named: dict[Any, float] = {"sqrt_dk": 1 / math.sqrt(q.shape[-1]), "none": 1.0}
+        scale: Any = named.get(options.scale, options.scale)
         scaled = scores if scale == 1 else scores * constant(scale, work, "scale")
         tempered = scaled if options.temperature == 1 else scaled / constant(options.temperature, work, "T")
         capped = tempered
         if options.softcap is not None:
             cap = constant(options.softcap, work, "softcap")
-            capped = np.tanh(tempered / cap)
-            capped *= cap
+            capped = np.tanh(tempered / cap) * cap
         biased = capped
-        if bias is not None:  # −∞ hides even NaN
+        if bias is not None:  # −∞ hides even NaN, and puts itself where it masks
             biased = np.where(np.isneginf(bias), bias.astype(work), capped + bias.astype(work))
-        masked = biased if visible.all() else np.where(mask, biased, work(-np.inf))
-        if all(rule.code == "bias" for rule in rules) and np.array_equal(masked, biased, equal_nan=True):
-            masked = biased  # the bias has put every −∞ in place already
+        in_place = all(rule.code == "bias" for rule in rules) or visible.all()
+        masked = biased if in_place else np.where(mask, biased, work(-np.inf))
 
         row_max = masked.max(-1)
         exponentials = masked - np.where(empty, work(0), row_max)[..., None]
         np.exp(exponentials, out=exponentials)
-        spoiled = not finite(row_max[~empty]).all()
+        spoiled = not np.isfinite(row_max[~empty]).all()
         if spoiled:  # a visible NaN or ∞ makes its row NaN, but a masked cell stays 0
             exponentials[~mask] = 0
         if uniform := options.empty_row == "uniform":
@@ -223,47 +210,39 @@ def _forward(
 
 def _mix(weights: Floats, v: Floats, used: Bools) -> Floats:
     """weights · v, where a value that is NaN or ∞ reaches only the queries that may attend to it."""
-    wild = ~finite(v)
+    wild = ~np.isfinite(v)
     if not wild.any():
-        return ordered.mix(weights, v)
-
-    def meets(cells: Bools, values: Bools) -> Bools:
-        return ordered.mix(cells.astype(v.dtype), values.astype(v.dtype)) > 0
-
-    output = ordered.mix(weights, np.where(wild, v.dtype.type(0), v))
-    up, down = (meets(used & (weights > 0), v == infinity) for infinity in (np.inf, -np.inf))
+        return ordered.product(weights, v)
+    output = ordered.product(weights, np.where(wild, v.dtype.type(0), v))
+    seen, vanished = used & (weights > 0), used & (weights == 0)
+    up, down = seen @ np.isposinf(v), seen @ np.isneginf(v)  # a product of booleans: is there any?
     output[up], output[down] = np.inf, -np.inf
-    vanished = meets(used & (weights == 0), np.isinf(v))  # 0·∞
-    output[meets(used, np.isnan(v)) | vanished | (up & down)] = np.nan
+    output[used @ np.isnan(v) | vanished @ np.isinf(v) | up & down] = np.nan  # 0·∞ and ∞ − ∞
     return output
 
 
 def _refuse_overflow(trace: Trace, used: Bools) -> None:
     """Raise where finite inputs gave a visible number that is not finite; WebAssembly has no flags to ask."""
-    if _cannot_overflow(trace):
-        return
-    precision = trace.options.precision
+    precision, finite = trace.options.precision, np.isfinite
     work: Precision = "float64" if precision == "float64" else "float32"
     q, k, v, bias = trace.given
+    # Bounds on the inputs nearly always rule overflow out, which spares a pass per stage.
+    most_q, most_k, most_v = (
+        max(float(each.max()), -float(each.min())) for each in (trace.q, trace.k, trace.v)
+    )
+    added = 0.0 if bias is None else float(np.abs(bias[finite(bias)]).max(initial=0.0))
+    factor = max(1.0, abs(trace.scale), abs(trace.scale) / trace.options.temperature)
+    reach = most_q * most_k * trace.q.shape[-1] * factor + added
+    if reach < FORMATS[work].largest / 2 and most_v < FORMATS[precision].largest / 2:
+        return
     inputs = ((q, trace.q, trace.mask.any(-1)), (k, trace.k, trace.mask.any(-2)), (v, trace.v, used.any(-2)))
     for name, (before, after, seen) in zip("qkv", inputs, strict=True):
         refuse(finite(before) & ~finite(after) & np.expand_dims(seen, -1), name.upper(), name, precision)
     if bias is not None:
         refuse(finite(bias) & ~finite(bias.astype(trace.scores.dtype)), "bias", "bias", work)
     clean = trace.mask & finite(q).all(-1, keepdims=True) & np.expand_dims(finite(k).all(-1), -2)
-    for stage, field in _STAGE_FIELDS.items():
+    stages = {"scores": "q", "scaled": "scale", "tempered": "T", "capped": "softcap", "biased": "bias"}
+    for stage, field in stages.items():
         refuse(clean & ~finite(getattr(trace, stage)), stage, field, work)
-    wild = ordered.mix(used.astype(np.float64), (~finite(v)).astype(np.float64))
-    clean = finite(trace.weights).all(-1, keepdims=True) & (wild == 0)
+    clean = finite(trace.weights).all(-1, keepdims=True) & ~(used @ ~finite(v))
     refuse(clean & ~finite(trace.head_output), "output", "v", precision)
-
-
-def _cannot_overflow(trace: Trace) -> bool:
-    """True when bounds on the inputs rule overflow out, as they nearly always do: spares a pass per stage."""
-    form, work = FORMATS[trace.options.precision], np.finfo(trace.scores.dtype)
-    q, k, v = (float(np.abs(array).max()) for array in (trace.q, trace.k, trace.v))
-    bias = trace.given[3]
-    added = 0.0 if bias is None else float(np.abs(bias[np.isfinite(bias)]).max(initial=0.0))
-    scores = q * k * trace.q.shape[-1]
-    reach = scores * max(1.0, abs(trace.scale), abs(trace.scale) / trace.options.temperature)
-    return reach + added < float(work.max) / 2 and v < form.largest / 2

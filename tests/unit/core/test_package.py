@@ -37,9 +37,8 @@ def test_core_imports_only_numpy_and_the_standard_library() -> None:
 
 
 def test_core_stays_small_enough_to_read() -> None:
-    """About 900 lines with comments and docstrings, blank lines apart."""
-    lines = [line for file in FILES for line in file.read_text("utf-8").splitlines() if line.strip()]
-    assert len(lines) <= 900
+    """At most 900 lines, counted as `wc -l` does: with blank lines, comments and docstrings."""
+    assert sum(file.read_bytes().count(b"\n") for file in FILES) <= 900
     for file in FILES:
         assert len(file.read_text("utf-8").splitlines()) <= 300, file.name
 
