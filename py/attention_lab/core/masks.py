@@ -38,8 +38,8 @@ class Rule:
 
 def offset(options: Options, n: int, m: int) -> int:
     """o in "key j is visible to query i if j ≤ i + o"; 0 without causal, so that windows centre on i."""
-    named: dict[Any, Any] = {None: 0, "top-left": 0, "bottom-right": m - n}
-    return int(named.get(options.causal, options.causal))
+    causal: Any = options.causal
+    return int({None: 0, "top-left": 0, "bottom-right": m - n}.get(causal, causal))
 
 
 def rules(options: Options, shape: Shape, keep: Any = None, bias: Floats | None = None) -> tuple[Rule, ...]:
