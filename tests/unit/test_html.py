@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from attention_lab.render import html
 from attention_lab.render.html import formatter, number, reprs, shade, stage_table, written
 
 
@@ -81,3 +82,43 @@ def test_percent_signs_in_headers_are_text() -> None:
 
 def test_shades_follow_the_root_of_the_weight() -> None:
     assert shade(np.array([0.0, 0.25, 1.0, np.nan])).tolist() == [0, 32, 64, 0]
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.lists(
+        st.tuples(
+            st.lists(st.sampled_from([0.0, -0.0, 0.25, 0.5, 1.0, float("nan")]), min_size=6, max_size=6),
+            st.lists(st.booleans(), min_size=6, max_size=6),
+            st.sampled_from([4, "auto"]),
+            st.booleans(),
+        ),
+        min_size=2,
+        max_size=5,
+    )
+)
+def test_a_table_drawn_after_another_is_the_one_drawn_alone(
+    tables: list[tuple[list[float], list[bool], int | str, bool]],
+) -> None:
+    """Only rows that differ from the table drawn before are written; what comes out must not show it."""
+
+    def draw(numbers: list[float], hidden: list[bool], decimals: int | str, shaded: bool) -> str:
+        values = np.array(numbers).reshape(3, 2)
+        return stage_table(
+            "weights",
+            values,
+            caption="A",
+            rows=["a", "b", "c"],
+            columns=["d", "e"],
+            decimals=decimals,
+            masked=np.array(hidden).reshape(3, 2) if any(hidden) else None,
+            shades=shade(values) if shaded else None,
+        )
+
+    html._drawn.clear()
+    in_turn = [draw(*table) for table in tables]
+    alone = []
+    for table in tables:
+        html._drawn.clear()
+        alone.append(draw(*table))
+    assert in_turn == alone

@@ -66,8 +66,9 @@ def parse_named(text: str) -> dict[str, Parsed]:
 
 def require_finite(parsed: Parsed, field: str | None = None) -> Parsed:
     """The same, or NOT_FINITE naming the first entry that is NaN or infinite."""
-    bad = np.argwhere(~np.isfinite(parsed.values.astype(np.float64)))
-    if bad.size:
+    known = np.isfinite(parsed.values)
+    if not known.all():
+        bad = np.argwhere(~known)
         index = tuple(int(i) for i in bad[0])
         place = f"row {index[-2] + 1}, column {index[-1] + 1}"
         if len(index) > 2:
@@ -116,17 +117,18 @@ def _read(text: str) -> tuple[str, list[_Named]]:
     from attention_lab.inputs.text.latex import looks_like_latex, read_latex
 
     text, warnings = clean_characters(text)
-    if len(text) >= fast.SHORTEST:
-        plain = again.read_again(text) or fast.read_plain(text)
-        if plain is not None:
-            again.keep(text, plain)
-            return text, [_Named("", _warned(plain, warnings), 0)]
-        if len(text) > MAX_GENERAL:
+    plain = again.read_again(text)
+    if plain is None and len(text) >= fast.SHORTEST:
+        plain = fast.read_plain(text)
+        if plain is None and len(text) > MAX_GENERAL:
             raise PasteError(
                 f"a text of {len(text):,} characters can be read only when it is plain numbers in even rows "
                 f"with one kind of separator; other forms are read up to {MAX_GENERAL:,} characters.",
                 code="TOO_LARGE",
             )
+    if plain is not None:
+        again.keep(text, plain)
+        return text, [_Named("", _warned(plain, warnings), 0)]
     if looks_like_latex(text):
         found = [_Named("", parsed, position) for parsed, position in read_latex(text)]
     else:
@@ -134,6 +136,8 @@ def _read(text: str) -> tuple[str, list[_Named]]:
         if not any(c.isalnum() or c in "∞-.…" for c in bare):
             raise PasteError(EMPTY_MESSAGE, code="EMPTY")
         found = _general(bare)
+        if len(found) == 1 and not found[0].name:
+            again.keep(text, found[0].parsed)
     return text, [one._replace(parsed=_warned(one.parsed, warnings)) for one in found]
 
 

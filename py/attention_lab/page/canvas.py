@@ -12,7 +12,7 @@ from js import ImageData, ResizeObserver, Uint8ClampedArray
 from pyodide.ffi import create_proxy, to_js
 
 from attention_lab.core import LabError
-from attention_lab.page.dom import Once, by_id, document, every, guarded, on, root, window
+from attention_lab.page.dom import Once, by_id, document, every, guarded, on, root, window, write_html
 from attention_lab.render.heat_canvas import (
     Picture,
     frame,
@@ -144,7 +144,8 @@ class HeatCanvas:
         self.picture, self.selected = picture, selected
         self.i, self.j = min(self.i, n - 1), min(self.j, m - 1)
         data = Uint8ClampedArray.new(to_js(pixels(picture).reshape(-1)).buffer)
-        self.image.width, self.image.height = m, n
+        if (self.image.width, self.image.height) != (m, n):
+            self.image.width, self.image.height = m, n
         self.image.getContext("2d").putImageData(ImageData.new(data, m, n), 0, 0)
         self._draw_and_read()
 
@@ -159,7 +160,8 @@ class HeatCanvas:
         if words != self._read:
             self.words.textContent = self._read = words
         if near != self._near:
-            self.window.innerHTML = self._near = near
+            write_html(self.window, self._near or None, near)
+            self._near = near
 
     def _measure(self) -> bool:
         """Fit the canvas to its slot; False while the slot is not laid out."""

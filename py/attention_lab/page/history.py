@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields
 
 from attention_lab.state import State
 
@@ -20,7 +20,7 @@ class History:
 
     def record(self, before: State, after: State, field: str | None, now: float) -> None:
         """Remember `before` when `after` differs in more than what is opened or stepped to."""
-        if _work(before) == _work(after):
+        if _same_work(before, after):
             return
         merged = (
             field is not None and self._last[0] == field and now - self._last[1] < PAUSE and bool(self._past)
@@ -52,5 +52,9 @@ class History:
         return bool(self._future)
 
 
-def _work(state: State) -> State:
-    return replace(state, row=None, step=None)
+_WORK = tuple(item.name for item in fields(State) if item.compare and item.name not in ("row", "step"))
+
+
+def _same_work(one: State, other: State) -> bool:
+    """Equal but for what is opened or stepped to."""
+    return all(getattr(one, name) == getattr(other, name) for name in _WORK)

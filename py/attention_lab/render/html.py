@@ -20,6 +20,8 @@ Formatter = Callable[[float], str]
 
 EXPONENT_FROM = 1e15
 """Size from which a number with a chosen count of decimals is written with an exponent."""
+_drawn: dict[str, tuple[tuple[Any, ...], list[NDArray[np.uint8]], list[str]]] = {}
+"""Of each table drawn last: what it looks like, the bytes of its numbers, and its rows."""
 SUBSCRIPTS = str.maketrans("0123456789−-", "₀₁₂₃₄₅₆₇₈₉₋₋")
 
 __all__ = [
@@ -137,7 +139,7 @@ def stage_table(
             for i, name in enumerate(rows)
         ]
     ends = [""] * len(rows) if extra is None else [f'<td class="extra">{text}</td>' for text in extra[1]]
-    cells = _cells(values, decimals, masked, masked_text, shades)
+    cells = _rows(f"{role} {stage}", values, decimals, masked, masked_text, shades)
     body = "".join(
         f'<tr><th scope="row">{name}</th>{line}{end}</tr>'
         for name, line, end in zip(names, cells, ends, strict=True)
@@ -148,15 +150,54 @@ def stage_table(
     )
 
 
-def _cells(
+def _rows(
+    table: str,
     values: Array,
     decimals: int | str,
     masked: NDArray[np.bool_] | None,
     masked_text: str,
     shades: NDArray[np.int_] | None,
 ) -> list[str]:
-    """The cells of each row. All numbers of the table are written by two string operations, not cell by cell:
-    in WebAssembly a Python call for each of 4096 cells would cost more than the browser's own work."""
+    """The cells of each row. Rows that are those of the same table drawn last are not written again."""
+    look = (values.shape, values.dtype, decimals, masked_text)
+    parts = [_bytes_of(part) for part in (values, masked, shades) if part is not None]
+    every = range(len(values))
+    before = _drawn.get(table)
+    changed: Sequence[int] = every
+    if before is not None and before[0] == look and len(before[1]) == len(parts):
+        differs = [(now != old).any(axis=1) for now, old in zip(parts, before[1], strict=True)]
+        changed = np.flatnonzero(np.logical_or.reduce(differs)).tolist()
+    if len(changed) == len(values):
+        rows = _cells(values, decimals, masked, masked_text, shades, every)
+    else:
+        assert before is not None
+        rows = before[2].copy()
+        hidden = None if masked is None else masked[changed]
+        levels = None if shades is None else shades[changed]
+        if changed:
+            fresh = _cells(values[changed], decimals, hidden, masked_text, levels, changed)
+            for i, row in zip(changed, fresh, strict=True):
+                rows[i] = row
+    _drawn[table] = (look, parts, rows)
+    return rows
+
+
+def _bytes_of(array: NDArray[Any]) -> NDArray[np.uint8]:
+    """(rows, bytes): equal where the numbers are the very same, also −0.0 and NaN."""
+    return np.ascontiguousarray(array).view(np.uint8).reshape(len(array), -1)
+
+
+def _cells(
+    values: Array,
+    decimals: int | str,
+    masked: NDArray[np.bool_] | None,
+    masked_text: str,
+    shades: NDArray[np.int_] | None,
+    rows: Sequence[int],
+) -> list[str]:
+    """The cells of each row of `values`, which are these `rows` of their table. All numbers are written by two string
+    operations, not cell by cell: in WebAssembly a Python call for each of 4096 cells would cost more than the
+    browser's own work."""
     count = values.size
     texts, exact = written(values, decimals), reprs(values)
     marks = [""] * count if shades is None else [f' class="w{level}"' for level in shades.ravel().tolist()]
@@ -165,20 +206,18 @@ def _cells(
             texts[place], marks[place] = masked_text, ' data-masked class="masked"'
     fields = [""] * (3 * count)
     fields[0::3], fields[1::3], fields[2::3] = exact, marks, texts
-    return (_cell_template(*values.shape) % tuple(fields)).split("\n")
+    templates = [_row_template(i, values.shape[1]) for i in rows]
+    return ("\n".join(templates) % tuple(fields)).split("\n")
 
 
-@lru_cache(maxsize=16)
-def _cell_template(rows: int, columns: int) -> str:
-    """Every cell of a table with places for value, attributes and text; rows are parted by new lines.
+@lru_cache(maxsize=512)
+def _row_template(i: int, columns: int) -> str:
+    """The cells of row i with places for value, attributes and text.
 
-    The first cell is the one that Tab reaches; arrow keys move on from it.
+    The first cell of a table is the one that Tab reaches; arrow keys move on from it.
     """
-    lines = (
-        "".join(f'<td data-i="{i}" data-j="{j}" data-value="%s"%s>%s</td>' for j in range(columns))
-        for i in range(rows)
-    )
-    return "\n".join(lines).replace("<td ", '<td tabindex="0" ', 1)
+    line = "".join(f'<td data-i="{i}" data-j="{j}" data-value="%s"%s>%s</td>' for j in range(columns))
+    return line if i else line.replace("<td ", '<td tabindex="0" ', 1)
 
 
 def written(values: Array, decimals: int | str) -> list[str]:
@@ -192,6 +231,13 @@ def written(values: Array, decimals: int | str) -> list[str]:
             joined = joined.replace(old, new)
         return joined[1:-1].split("><")
     write = formatter(decimals)
+    if (
+        decimals == "auto" and flat and not large.any()
+    ):  # few are halves: the others as above, in one operation
+        texts = written(values, 4)
+        for place in np.flatnonzero(~np.isfinite(values) | (2 * values == np.rint(2 * values))).tolist():
+            texts[place] = write(flat[place])
+        return texts
     return [write(x) for x in flat]
 
 

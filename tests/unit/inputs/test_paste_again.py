@@ -1,4 +1,4 @@
-"""A long text read again after an edit is what reading it whole gives: values, resolution, warnings, errors."""
+"""A text read again after an edit is what reading it whole gives: values, resolution, warnings, errors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ROWS, COLUMNS = 60, 64
 
 
 @pytest.fixture(autouse=True)
-def nothing_kept() -> None:
+def _nothing_kept() -> None:
     again._readings.clear()
 
 
@@ -67,15 +67,15 @@ def test_random_edits_in_a_row_give_what_reading_whole_gives(mark: str) -> None:
     text = long_text(mark=mark)
     again.keep(text, parse_matrix(text))
     line_by_line = 0
-    for _ in range(60):
+    for _ in range(100):
         changed = edits(text, chance)
         again.keep(text, parse_matrix(text))
-        line_by_line += again.read_again(changed) is not None
+        taken = again.read_again(changed) is not None
+        line_by_line += taken
         found = read(changed)
         agree(found, whole(changed))
-        if isinstance(found, Parsed) and found.values.shape == (ROWS, COLUMNS):
-            text = text if found.warnings or "," in changed else changed
-    assert line_by_line >= 10
+        text = changed if taken else text
+    assert line_by_line >= 8
 
 
 @pytest.mark.parametrize(
@@ -109,3 +109,38 @@ def test_few_readings_are_kept() -> None:
     for seed in range(2 * again.KEPT):
         parse_matrix(long_text(seed))
     assert len(again._readings) == again.KEPT
+
+
+def small(chance: random.Random) -> str:
+    """Few rows of what could be taken for something else: counted columns, indents, signs, lone points."""
+    words = ["0", "1", "2", "-1", "0.5", "1.0", "1e3", "12.", "0.250", ".5", "+2", "007", "1234", "0.0"]
+    rows, columns = chance.randint(1, 5), chance.randint(1, 4)
+    table = [[chance.choice(words) for _ in range(columns)] for _ in range(rows)]
+    if chance.random() < 0.3:
+        table[0] = [str(j) for j in range(columns)]
+    if chance.random() < 0.3:
+        table = [[str(i), *row[1:]] for i, row in enumerate(table)]
+    mark = chance.choice([" ", "\t", "  "])
+    indent = "" if mark == "\t" else chance.choice(["", " ", "   "])
+    ends = chance.choice(["", "\n"])
+    return "\n".join(indent * chance.randint(0, 1) + mark.join(row) for row in table) + ends
+
+
+def test_small_texts_too() -> None:
+    chance = random.Random(7)
+    taken = 0
+    for _ in range(3000):
+        text = small(chance)
+        at = chance.randrange(len(text))
+        piece = chance.choice(["1", "", ".", "-", " ", "\t", "\n", "e", "5 6", "0", "\n\n", "e2", "+"])
+        changed = text[:at] + piece + text[at + chance.randint(0, 2) :]
+        again._readings.clear()
+        read(text)
+        found = again.read_again(changed)
+        if found is not None:
+            taken += 1
+            expected = whole(changed)
+            agree(found, expected)
+            assert isinstance(expected, Parsed) and not expected.alternatives
+            assert np.array_equal(np.signbit(found.values), np.signbit(expected.values))
+    assert taken > 500

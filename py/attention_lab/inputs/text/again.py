@@ -1,4 +1,4 @@
-"""Reads a long text again after an edit: only the lines that changed, the rest from the reading before.
+"""Reads a text again after an edit: only the lines that changed, the rest from the reading before.
 
 Takes plain numbers between spaces or tabs, one row on each line; returns None for anything else, and then the whole text
 is read anew. Both give the same result.
@@ -12,7 +12,7 @@ from math import isfinite
 import numpy as np
 from numpy.typing import NDArray
 
-from attention_lab.inputs.text.fast import SHORTEST, resolution
+from attention_lab.inputs.text.fast import resolution
 from attention_lab.inputs.text.parsed import Parsed
 
 KEPT = 6
@@ -31,9 +31,9 @@ _readings: list[_Reading] = []
 
 
 def keep(text: str, parsed: Parsed) -> None:
-    """Remember the reading of a long text, if an edit of it can be read line by line."""
+    """Remember the reading of a text, if an edit of it can be read line by line."""
     values = parsed.values
-    if not SHORTEST <= len(text) <= MOST_CHARACTERS or values.ndim != 2 or values.dtype != np.float64:
+    if len(text) > MOST_CHARACTERS or values.ndim != 2 or values.dtype != np.float64:
         return
     if parsed.warnings or parsed.alternatives or not _is_plain(text):
         return
@@ -47,6 +47,8 @@ def keep(text: str, parsed: Parsed) -> None:
 
 def read_again(text: str) -> Parsed | None:
     """The reading of a text that differs in few lines from one that is kept, or None."""
+    if "\t" in text and " " in text:
+        return None  # there a space may also group digits
     for reading in _readings:
         values = _changed(reading, text)
         if values is not None:
@@ -56,14 +58,14 @@ def read_again(text: str) -> Parsed | None:
 
 def _changed(reading: _Reading, text: str) -> NDArray[np.float64] | None:
     old = reading.text
-    if not 0.9 * len(old) <= len(text) <= 1.1 * len(old):
+    if abs(len(text) - len(old)) > 100 + len(old) // 10:
         return None
     start = old.rfind("\n", 0, _same(old, text, at_end=False)) + 1  # before the first line that differs
     tail = min(_same(old, text, at_end=True), min(len(old), len(text)) - start)
     old_end = old.find("\n", len(old) - tail)
     old_end = len(old) if old_end < 0 else old_end
     end = old_end + len(text) - len(old)
-    if end - start > len(text) // 4:
+    if end - start > max(200, len(text) // 4):
         return None
     lines = text[start:end].split("\n")
     width = reading.values.shape[1]
@@ -80,8 +82,8 @@ def _changed(reading: _Reading, text: str) -> NDArray[np.float64] | None:
 
 def _row(line: str, width: int) -> list[float] | None:
     """The numbers of a line, if each is beyond doubt and exactly what float() makes of it."""
-    words = line.split()
-    if len(words) != width or not _is_plain(line):
+    words = line.split("\t") if "\t" in line else line.split()
+    if len(words) != width or not all(words) or not _is_plain(line):
         return None
     try:
         row = [float(word) for word in words]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 # The letters of Number.kind.
@@ -82,6 +83,10 @@ def read_number(text: str) -> Number | None:
     Raises LiteralError for a number that float64 cannot hold (LITERAL_OVERFLOW), and for a fraction
     over zero or a complex number (NOT_A_NUMBER).
     """
+    return _read(text) if len(text) > 40 else _read_short(text)
+
+
+def _read(text: str) -> Number | None:
     match = _DECIMAL.fullmatch(text)
     if match:
         return _decimal(match)
@@ -95,6 +100,10 @@ def read_number(text: str) -> Number | None:
     if text[:3].lower().lstrip("+-").startswith("0x"):
         return _hexadecimal(text)
     return _word(text)
+
+
+_read_short = lru_cache(maxsize=4096)(_read)
+"""After an edit nearly every entry is one that was read before."""
 
 
 def _decimal(match: re.Match[str]) -> Number | None:
