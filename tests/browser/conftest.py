@@ -133,8 +133,13 @@ class Lab:
         """Go to a state without loading the page again, as following a link does."""
         self.page.evaluate(
             """async (hash) => {
-                if ((location.hash || "#") === hash) dispatchEvent(new HashChangeEvent("hashchange"));
-                else location.hash = hash;
+                const changed = () => new Promise((resolve) => addEventListener("hashchange", resolve, { once: true }));
+                if ((location.hash || "#") === hash) { // an edit need not have reached the address: leave it first
+                    location.hash = "#passing=1";
+                    await changed();
+                }
+                location.hash = hash;
+                await changed();
                 for (let i = 0; i < 3; i++) await new Promise(requestAnimationFrame);
             }""",
             f"#{fragment}",
