@@ -64,8 +64,8 @@ def _array(value: Any, label: str, kinds: str, expected: str, scores: Shape = ()
         raise ShapeError(f"{label} must be rectangular; its rows differ in length", label.lower()) from None
     if array.dtype.kind not in kinds:
         raise DtypeError(f"{label} must hold {expected}; got {array.dtype}", label.lower())
-    fits = all(own in (1, size) for own, size in zip(array.shape[::-1], scores[::-1], strict=False))
-    if scores and not (fits and 0 < array.ndim <= len(scores)):
+    sizes = zip(array.shape[::-1], scores[::-1], strict=False)
+    if scores and not (0 < array.ndim <= len(scores) and all(own in (1, size) for own, size in sizes)):
         shape = f"{scores[-2:]} (queries, keys) or broadcast to the scores {scores}"
         raise ShapeError(f"{label} must have shape {shape}; its shape is {array.shape}", label)
     return array

@@ -5,6 +5,8 @@ Here products add up in order, where a masked weight of 0.0 changes nothing, and
 rounding. Does not: know about masks.
 """
 
+import itertools
+
 import numpy as np
 
 from .precision import Floats
@@ -22,7 +24,7 @@ def product(left: Floats, right: Floats) -> Floats:
     columns = right.shape[-1]
     right = right if columns > 1 else np.repeat(right, 2, axis=-1)
     out = np.zeros((*left.shape[:-1], right.shape[-1]), left.dtype)  # zeros: no sum comes out as -0.0
-    for at in np.ndindex(left.shape[:-2]):
+    for at in itertools.product(*map(range, left.shape[:-2])):
         np.einsum("nm,md->nd", np.ascontiguousarray(left[at]), np.ascontiguousarray(right[at]), out=out[at])
     return out if columns > 1 else np.ascontiguousarray(out[..., :1])
 

@@ -169,8 +169,8 @@ def _forward(given: Given, rules: tuple[masks.Rule, ...], options: Options) -> T
         mask = np.broadcast_to(visible, scores.shape)
         empty = np.broadcast_to(~visible.any(-1), scores.shape[:-1])
 
-        named: dict[Any, float] = {"sqrt_dk": 1 / math.sqrt(q.shape[-1]), "none": 1.0}
-        scale: Any = named.get(options.scale, options.scale)
+        named = {"sqrt_dk": 1 / math.sqrt(q.shape[-1]), "none": 1.0}
+        scale: Any = named.get(str(options.scale), options.scale)
         scaled = scores if scale == 1 else scores * constant(scale, work, "scale")
         tempered = scaled if options.temperature == 1 else scaled / constant(options.temperature, work, "T")
         capped = tempered
