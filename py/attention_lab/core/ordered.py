@@ -22,6 +22,9 @@ def product(left: Floats, right: Floats) -> Floats:
     WebAssembly does fastest. A lone column would make it sum along j in another order, so it gets company.
     """
     columns = right.shape[-1]
+    if left.shape[-2] > 2 * columns:  # few long rows are added faster than many short ones
+        turned = product(np.swapaxes(right, -1, -2), np.swapaxes(left, -1, -2))
+        return np.ascontiguousarray(np.swapaxes(turned, -1, -2))
     right = right if columns > 1 else np.repeat(right, 2, axis=-1)
     out = np.zeros((*left.shape[:-1], right.shape[-1]), left.dtype)  # zeros: no sum comes out as -0.0
     for at in itertools.product(*map(range, left.shape[:-2])):

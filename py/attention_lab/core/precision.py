@@ -46,13 +46,10 @@ def round_to(values: Floats, precision: Precision) -> Floats:
 
 def ulps(values: Floats, exact: Floats, precision: Precision) -> float:
     """The largest |values − exact| in units in the last place of `exact`; 0 where both are equal or NaN."""
-    form = FORMATS[precision]
     with np.errstate(all="ignore"):
-        reference = np.asarray(exact, np.float64)
-        difference = np.abs(np.asarray(values, np.float64) - reference)
-        difference[(np.isnan(values) & np.isnan(reference)) | (values == reference)] = 0.0
-        units = np.ldexp(difference, -_step(reference, form))
-    return float(units.max(initial=0.0))
+        same = (values == exact) | (np.isnan(values) & np.isnan(exact))
+        difference = np.where(same, 0.0, np.abs(np.subtract(values, exact, dtype=np.float64)))
+        return float(np.ldexp(difference, -_step(exact, FORMATS[precision])).max(initial=0.0))
 
 
 def _step(values: Floats, form: Format) -> NDArray[np.int32]:

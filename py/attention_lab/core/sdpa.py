@@ -160,8 +160,7 @@ def attend(
 
 
 def _forward(given: Given, rules: tuple[masks.Rule, ...], options: Options) -> Trace:
-    precision, bias = options.precision, given[3]
-    work = FORMATS[precision].work
+    precision, work, bias = options.precision, FORMATS[options.precision].work, given[3]
     with np.errstate(all="ignore"):
         q, k, v = (round_to(array, precision) for array in given[:3])
         scores = ordered.product(q, np.swapaxes(k, -1, -2))
@@ -186,9 +185,8 @@ def _forward(given: Given, rules: tuple[masks.Rule, ...], options: Options) -> T
         row_max = masked.max(-1)
         exponentials = masked - np.where(empty, work(0), row_max)[..., None]
         np.exp(exponentials, out=exponentials)
-        spoiled = not np.isfinite(row_max[~empty]).all()
-        if spoiled:  # a visible NaN or ∞ makes its row NaN, but a masked cell stays 0
-            exponentials[~mask] = 0
+        if spoiled := not np.isfinite(row_max[~empty]).all():
+            exponentials[~mask] = 0  # a visible NaN or ∞ makes its row NaN, but a masked cell stays 0
         if uniform := options.empty_row == "uniform":
             exponentials[empty] = 1
         denominators = ordered.sums(exponentials)

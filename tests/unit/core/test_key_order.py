@@ -148,6 +148,23 @@ def test_a_score_depends_on_its_two_rows_alone() -> None:
             assert bits(dot_products(q[:1], k[:1])) == bits(dot_products(q, k)[:1, :1])
 
 
+@pytest.mark.parametrize(
+    "shape",
+    [(1, 9, 1), (1, 300, 1), (2, 70, 1), (3, 70, 1), (50, 9, 3), (7, 9, 3), (3, 9, 50), (1, 9, 5), (4, 1, 2)],
+)
+def test_products_of_every_shape_add_up_in_order(shape: tuple[int, int, int]) -> None:
+    """One query, one column, tall and wide: the inner loop runs along another axis, the order is the same."""
+    n, m, d = shape
+    rng = np.random.default_rng(n + m + d)
+    left, right = rng.standard_normal((2, n, m)), rng.standard_normal((2, m, d))
+    plain, once = np.zeros((2, n, d)), np.zeros((2, n, d))
+    for h, i, c, j in np.ndindex(2, n, d, m):
+        plain[h, i, c] += left[h, i, j] * right[h, j, c]
+        once[h, i, c] = fused(left[h, i, j], right[h, j, c], once[h, i, c])
+    assert bits(product(left, right)) in (bits(plain), bits(once))
+    assert product(left, right).flags.c_contiguous
+
+
 def test_products_agree_with_matmul() -> None:
     rng = np.random.default_rng(9)
     for m in (1, 5, 64, 65, 200, 2000):
