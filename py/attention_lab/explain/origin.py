@@ -50,7 +50,7 @@ def origin_of(sentence: Pass, layer: int, head: int, row: int) -> Origin:
     mine = slice(head * d, (head + 1) * d)
     query = encoder.layers[layer].query
     return Origin(
-        sentence.pieces[row], encoder.embeddings.original[sentence.ids[row]], row, layer,
+        sentence.pieces[row], int(encoder.embeddings.original[sentence.ids[row]]), row, layer,
         way.word[row], way.position[row], way.kind[row], way.total[row], way.out[row],
         done.x[row], query.weight[mine], query.bias[mine], done.q[head][row],
     )  # fmt: skip

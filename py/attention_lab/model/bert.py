@@ -1,24 +1,45 @@
 """The forward pass of a BERT encoder, layer by layer, every stage kept; attention itself is attend().
 
 Devlin et al. 2018 with the layer order of Vaswani et al. 2017 (norm after each residual). Numbers are float64, computed
-from weights rounded to int8 rows. Does not: pool, train or mask.
+from weights rounded to int8 rows. Work comes in steps of a few milliseconds, so that a page can breathe in between.
+Does not: pool, train or mask.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from attention_lab.core import Trace, attend
+from attention_lab.core import attend
 from attention_lab.model.pack import Manifest, PackError, restored
 
 Array = NDArray[np.float64]
 Arrays = Mapping[str, NDArray[Any]]
+T = TypeVar("T")
+Steps = Generator[None, None, T]
+"""Work that pauses at every `yield`; what it returns is the result."""
+
+PRODUCTS = 8_000_000
+"""Multiplications of a matrix product between two pauses: under 10 ms in WebAssembly on the project's machine."""
+CELLS = 60_000
+"""Entries of attention matrices between two pauses."""
+VALUES = 30_000
+"""Values that gelu takes between two pauses."""
+
+
+def finished(steps: Steps[T]) -> T:
+    """All of the steps at once, and the result."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            result: T = end.value
+            return result
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,8 +55,15 @@ class Linear:
         """W as the numbers it stands for, (outputs, inputs)."""
         return restored(self.rows, self.scales)
 
-    def __call__(self, x: Array) -> Array:
-        return np.asarray(x @ self.weight.T + self.bias)
+    def __call__(self, x: Array) -> Steps[Array]:
+        """A few outputs at a time, so that W never stands in memory as float64 as a whole."""
+        out = np.empty((len(x), len(self.rows)))
+        size = max(1, PRODUCTS // max(x.size, 1))
+        for start in range(0, len(self.rows), size):
+            part = slice(start, start + size)
+            out[:, part] = x @ restored(self.rows[part], self.scales[part]).T + self.bias[part]
+            yield
+        return out
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +87,17 @@ def gelu(x: Array) -> Array:
     """x · Φ(x) with the exact Φ (Hendrycks and Gimpel 2016)."""
     erf = np.fromiter(map(math.erf, (x * math.sqrt(0.5)).ravel().tolist()), np.float64, x.size)
     return np.asarray(0.5 * x * (1 + erf.reshape(x.shape)))
+
+
+def gelu_of(x: Array) -> Steps[Array]:
+    """gelu, a few rows at a time."""
+    out = np.empty_like(x)
+    size = max(1, VALUES // x.shape[1])
+    for start in range(0, len(x), size):
+        part = slice(start, start + size)
+        out[part] = gelu(x[part])
+        yield
+    return out
 
 
 def _linear(arrays: Arrays, name: str) -> Linear:
@@ -88,36 +127,46 @@ class Embedded:
 class Embeddings:
     """Vectors of pieces (int8 rows), of positions, and of the one kind of segment used here."""
 
-    rows: NDArray[np.int8]
-    scales: NDArray[np.float16]
+    chunks: tuple[tuple[NDArray[np.int8], NDArray[np.float16]], ...]
+    """(rows, scales) of the pieces in order; every chunk but the last has as many."""
     positions: Array
     kind: Array
     norm: Norm
     vocabulary: dict[str, int]
-    original: tuple[int, ...]
+    original: NDArray[np.int32]
     """The place of each piece in the whole model's list."""
 
     @classmethod
     def of(cls, arrays: Arrays, facts: Manifest) -> Embeddings:
         """From the arrays of all embedding parts together. Raises PackError."""
         try:
-            chunks = sorted(name for name in arrays if name.startswith("words.") and name.endswith(".rows"))
-            rows = np.concatenate([arrays[name] for name in chunks])
-            scales = np.concatenate([arrays[name.replace(".rows", ".scales")] for name in chunks])
+            names = sorted(name for name in arrays if name.startswith("words.") and name.endswith(".rows"))
+            chunks = tuple((arrays[name], arrays[name.replace(".rows", ".scales")]) for name in names)
             listed = arrays["pieces"].tobytes().decode().split("\n")
             made = cls(
-                rows, scales, arrays["positions"].astype(np.float64), arrays["kind"].astype(np.float64),
+                chunks, arrays["positions"].astype(np.float64), arrays["kind"].astype(np.float64),
                 _norm(arrays, "norm", facts.epsilon), {piece: at for at, piece in enumerate(listed)},
-                tuple(arrays["original"].tolist()),
+                arrays["original"],
             )  # fmt: skip
         except (KeyError, ValueError) as error:
             raise PackError(f"The embeddings of the pack are incomplete: {error}.") from None
-        if not len(rows) == len(scales) == len(made.vocabulary) == len(made.original) == facts.pieces:
-            raise PackError(f"The pack has {len(rows):,} vectors of pieces; {facts.pieces:,} were expected.")
+        rows, scales = (sum(len(chunk[which]) for chunk in chunks) for which in (0, 1))
+        even = len({len(chunk[0]) for chunk in chunks[:-1]}) <= 1
+        if not even or not rows == scales == len(made.vocabulary) == len(made.original) == facts.pieces:
+            raise PackError(f"The pack has {rows:,} vectors of pieces; {facts.pieces:,} were expected.")
         return made
 
+    def words(self, ids: list[int]) -> Array:
+        """The vectors of these pieces, (n, hidden)."""
+        size = len(self.chunks[0][0])
+        found = []
+        for place in ids:
+            rows, scales = self.chunks[place // size]
+            found.append(restored(rows[[place % size]], scales[[place % size]])[0])
+        return np.array(found)
+
     def __call__(self, ids: list[int]) -> Embedded:
-        word = restored(self.rows[ids], self.scales[ids])
+        word = self.words(ids)
         position, kind = self.positions[: len(ids)], np.broadcast_to(self.kind, word.shape)
         total = word + position + kind
         return Embedded(word, position, kind, total, self.norm.normalized(total), self.norm(total))
@@ -125,13 +174,16 @@ class Embeddings:
 
 @dataclass(frozen=True, eq=False)
 class LayerPass:
-    """One layer on one sentence: its input (n, hidden), q, k and v (heads, n, d), attention, and its output."""
+    """One layer on one sentence: its input (n, hidden), q, k and v (heads, n, d), weights (heads, n, n), its output.
+
+    The other stages of a head are computed again when it is looked at: kept for all heads they would take 50 MB.
+    """
 
     x: Array
     q: Array
     k: Array
     v: Array
-    trace: Trace
+    weights: Array
     out: Array
 
 
@@ -166,11 +218,26 @@ class Layer:
         n, width = x.shape
         return np.ascontiguousarray(x.reshape(n, self.heads, width // self.heads).transpose(1, 0, 2))
 
-    def __call__(self, x: Array) -> LayerPass:
-        """softmax(QKᵀ/√d)V in every head, joined and projected, then the feed-forward part; a norm after each sum."""
-        q, k, v = (self.split(part(x)) for part in (self.query, self.key, self.value))
-        trace = attend(q, k, v)
-        joined: Array = trace.output.transpose(1, 0, 2).reshape(x.shape).astype(np.float64)
-        middle = self.after_norm(x + self.after(joined))
-        out = self.down_norm(middle + self.down(gelu(self.up(middle))))
-        return LayerPass(x, q, k, v, trace, out)
+    def attention(self, q: Array, k: Array, v: Array) -> Steps[tuple[Array, Array]]:
+        """softmax(QKᵀ/√d) and softmax(QKᵀ/√d)V of every head, some heads at a time: (heads, n, n), (heads, n, d)."""
+        heads, n, _ = q.shape
+        weights, output = np.empty((heads, n, n)), np.empty_like(v)
+        size = max(1, CELLS // (n * n))
+        for start in range(0, heads, size):
+            part = slice(start, start + size)
+            trace = attend(q[part], k[part], v[part])
+            weights[part], output[part] = trace.weights, trace.output
+            yield
+        return weights, output
+
+    def __call__(self, x: Array) -> Steps[LayerPass]:
+        """Attention in every head, joined and projected, then the feed-forward part; a norm after each sum."""
+        q = self.split((yield from self.query(x)))
+        k = self.split((yield from self.key(x)))
+        v = self.split((yield from self.value(x)))
+        weights, output = yield from self.attention(q, k, v)
+        joined = output.transpose(1, 0, 2).reshape(x.shape)
+        middle = self.after_norm(x + (yield from self.after(joined)))
+        inner = yield from gelu_of((yield from self.up(middle)))
+        out = self.down_norm(middle + (yield from self.down(inner)))
+        return LayerPass(x, q, k, v, weights, out)

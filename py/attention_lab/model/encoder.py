@@ -5,7 +5,7 @@ A layer's numbers exist only when the embeddings and every layer up to it are ve
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attention_lab.core import LabError
-from attention_lab.model.bert import Embedded, Embeddings, Layer, LayerPass
+from attention_lab.model.bert import Embedded, Embeddings, Layer, LayerPass, Steps
 from attention_lab.model.pack import Manifest, Part, read_part
 from attention_lab.model.wordpiece import UNKNOWN, tokenize
 
@@ -21,6 +21,8 @@ Array = NDArray[np.float64]
 MOST_PIECES = 128
 KEPT = 4
 """Sentences whose passes are remembered: the one on show, the one compared with it, and the ones before."""
+KEPT_PIECES = 2 * MOST_PIECES
+"""Pieces that these have together; the two last ones are kept in any case. 128 pieces take 22 MB."""
 
 
 class ModelError(LabError):
@@ -41,7 +43,7 @@ class Encoder:
     _waiting: dict[str, Mapping[str, NDArray[Any]]] = field(default_factory=dict)
     _passes: dict[str, Pass] = field(default_factory=dict)
 
-    def add(self, part: Part, data: bytes) -> None:
+    def add(self, part: Part, data: bytes | bytearray) -> None:
         """Verify and take in one part. Raises PackError and stays as it was when the bytes are wrong."""
         arrays = read_part(part, data)
         if part.layer is not None:
@@ -71,7 +73,9 @@ class Encoder:
             raise NotLoaded("The real head is not loaded yet.", field="model")
         found = self._passes.pop(text, None) or Pass(self, text)
         self._passes[text] = found  # the last one used stands last
-        while len(self._passes) > KEPT:
+        while len(self._passes) > 2 and (
+            len(self._passes) > KEPT or sum(len(each.pieces) for each in self._passes.values()) > KEPT_PIECES
+        ):
             del self._passes[next(iter(self._passes))]
         return found
 
@@ -84,6 +88,7 @@ class Pass:
     text: str
     pieces: tuple[str, ...] = ()
     done: list[LayerPass] = field(default_factory=list)
+    _under_way: Steps[LayerPass] | None = None
 
     def __post_init__(self) -> None:
         assert self.encoder.embeddings is not None
@@ -109,8 +114,11 @@ class Pass:
         """How many words the model has no pieces for."""
         return self.pieces.count(UNKNOWN)
 
-    def layer(self, index: int) -> LayerPass:
-        """Everything about one layer on this sentence. Raises NotLoaded until its parts are here."""
+    def steps(self, index: int) -> Iterator[None]:
+        """Compute every layer up to this one, pausing every few milliseconds. Raises NotLoaded until its parts are here.
+
+        Whoever stops half-way loses nothing: the next one goes on from there.
+        """
         ready, layers = self.encoder.ready, self.encoder.facts.layers
         if not 0 <= index < layers:
             raise ModelError(f"There is no layer {index}: expected 0 to {layers - 1}.", field="layer")
@@ -119,8 +127,20 @@ class Pass:
                 f"Layer {index} is not loaded yet; {ready} of {layers} layers are.", field="model"
             )
         while len(self.done) <= index:
-            before = self.done[-1].out if self.done else self.embedded.out
-            self.done.append(self.encoder.layers[len(self.done)](before))
+            if self._under_way is None:
+                before = self.done[-1].out if self.done else self.embedded.out
+                self._under_way = self.encoder.layers[len(self.done)](before)
+            try:
+                next(self._under_way)
+            except StopIteration as end:
+                self._under_way = None
+                self.done.append(end.value)
+            yield
+
+    def layer(self, index: int) -> LayerPass:
+        """Everything about one layer on this sentence, computed now if it was not. Raises NotLoaded."""
+        for _ in self.steps(index):
+            pass
         return self.done[index]
 
     def head(self, layer: int, head: int) -> tuple[Array, Array, Array]:

@@ -79,7 +79,7 @@ def read_manifest(text: str) -> Manifest:
         raise PackError(f"The list of the pack (manifest.json) is damaged: {type(error).__name__}.") from None
 
 
-def check(part: Part, data: bytes) -> None:
+def check(part: Part, data: bytes | bytearray) -> None:
     """Raise PackError unless these are exactly the bytes of the part."""
     import hashlib
 
@@ -90,7 +90,7 @@ def check(part: Part, data: bytes) -> None:
         raise PackError(f"{part.file} has the SHA-256 {found[:12]}…; {part.sha256[:12]}… was expected.")
 
 
-def read_part(part: Part, data: bytes) -> dict[str, NDArray[Any]]:
+def read_part(part: Part, data: bytes | bytearray) -> dict[str, NDArray[Any]]:
     """The arrays of a part whose bytes are checked here first. Raises PackError."""
     import zlib
 

@@ -155,7 +155,7 @@ class App:
     def _on_files(self, values: dict[str, str]) -> None:
         base = self.state
         if set(values) & set(form.MATRICES):
-            base = replace(base, text=None, example=None, labels=None)
+            base = replace(base, text=None, example=None, labels=None, model=None)
         self.go(base.with_values(values), push=True)
 
     def _apply_edit(self) -> None:
@@ -181,8 +181,9 @@ class App:
         pairs = {key: value for key, value in values.items() if not (keep_source and key in form.MATRICES)}
         base = self.state
         if edited in form.MATRICES:
-            base = replace(base, text=None)
+            base = replace(base, text=None, model=None)
             pairs.pop("text", None)
+            pairs.pop("model", None)
         elif edited in ("text", "model") or (base.text is not None and base.q is None):
             base = replace(base, q=None, k=None, v=None)
             pairs = {key: value for key, value in pairs.items() if key not in form.MATRICES}
@@ -344,11 +345,14 @@ class App:
         strange = mark(self.state)
         if strange:
             errors["link"] = strange
-        if self.state.model is not None or self.model is not None:
+        if self.state.real_head or self.model is not None:
             self._want_model()
         try:
             if write_form:
                 form.write(self.state)
+            if self.model is not None and self.model.waits(self.state):
+                self.show_errors(errors)
+                return  # it comes back here when the sentence is computed
             before = self.view.trace if self.view else None
             self.view = view_of(self.state, self.view)
             self._clear_others()
@@ -515,6 +519,13 @@ class App:
     def _fail_late(self, error: LabError) -> None:
         """An error that came after the view was drawn."""
         self.show_errors({error.field or "link": str(error)})
+
+    def wait_for(self, words: str) -> None:
+        """Say that a long computation is under way; what is on show is the result before."""
+        self._mark_stale(True)
+        by_id("stale-note").textContent = (
+            f"{words} The result on show is the one before." if self.view else words
+        )
 
     def _mark_stale(self, stale: bool) -> None:
         results, note = by_id("results"), by_id("stale-note")

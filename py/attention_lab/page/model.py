@@ -1,12 +1,14 @@
 """Fetches the model when a reader asks: part by part, checked, kept in the browser's cache, cancelled or taken up again.
 
-A part that is damaged is fetched anew; nothing is computed from it. Draws its own box, and asks the app for the rest.
+A part that is damaged is fetched anew; nothing is computed from it. Sentences are computed in slices, so that the page
+answers meanwhile. Draws its own box, and asks the app for the rest.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import AsyncIterator, Coroutine, Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from pyodide.ffi import to_js
@@ -15,12 +17,17 @@ from attention_lab.core import LabError
 from attention_lab.model.encoder import Current, Encoder, Pass
 from attention_lab.model.pack import Manifest, PackError, Part, check, read_manifest
 from attention_lab.page.dom import Failures, JsException, by_id, data, document, on, one, root, window
-from attention_lab.render.heat_model import WHY_NOT, box, heads
+from attention_lab.render.heat_model import WHY_NOT, box, heads, small_heads
 
 if TYPE_CHECKING:
     from attention_lab.page.app import App
+    from attention_lab.state import State
 
 CACHE = "attention-lab-model"
+SLICE = 12.0
+"""Milliseconds of computing after which the page gets its turn."""
+PATIENCE = 200.0
+"""Milliseconds of computing after which the old result is marked as old."""
 
 
 class Cancelled(Exception):
@@ -69,7 +76,7 @@ class ModelPage:
 
     def draw(self) -> None:
         place = by_id("model-box")
-        needed = self.app.state.model is not None and self.phase != "ready"
+        needed = self.app.state.real_head and self.phase != "ready"
         place.hidden = not needed
         if needed:
             html = box(self.phase, self.done, self.total, self.message)
@@ -82,7 +89,7 @@ class ModelPage:
             else:
                 place.innerHTML = html
         root.dataset.model = self.phase
-        root.dataset.source = self.app.state.model or "spelling"
+        root.dataset.source = (self.app.state.real_head and self.app.state.model) or "spelling"
 
     def _on_click(self, event: Any) -> None:
         button = event.target.closest("[data-model]") if getattr(event.target, "closest", None) else None
@@ -96,8 +103,8 @@ class ModelPage:
 
     async def _begin(self, asked: bool) -> None:
         """What is in the cache is used at once; the rest only when it is asked for."""
-        cached = await self._all_cached()
-        if asked or cached:
+        self.done = await self._cached_size()
+        if asked or self.done == self.total:
             self._load()
         else:
             self.phase = "offer"
@@ -139,30 +146,31 @@ class ModelPage:
         """One part into the encoder, from the cache or the network; damaged bytes are fetched once more."""
         before, start = encoder.ready, self.done
         content = await self._kept(part)
-        for again in (False, True):
-            if content is None:
-                self.done = start
-                content = await self._fetch(part, again)
-                try:
-                    check(part, content)
-                except PackError:
-                    if again:
-                        raise
-                    content = None
-                    continue
-                await self._keep(part, content)
-            break
-        assert content is not None
+        if content is None:
+            content = await self._fetch_checked(part)
+            await self._keep(part, content)
         encoder.add(part, content)
+        del content
         self.taken.add(part.file)
         self.done = start + part.size
         self.draw()
-        if encoder.ready > before and self.app.state.model is not None:
+        if encoder.ready > before and self.app.state.real_head:
             if before <= self.app.state.layer < encoder.ready:
                 self.app.show(write_form=False)
             else:
                 self.show_heads()
         await asyncio.sleep(0)
+
+    async def _fetch_checked(self, part: Part) -> bytes | bytearray:
+        start = self.done
+        try:
+            content = await self._fetch(part, again=False)
+            check(part, content)
+        except PackError:
+            self.done = start
+            content = await self._fetch(part, again=True)
+            check(part, content)
+        return content
 
     async def _manifest(self) -> str:
         cache = await self._cache()
@@ -184,7 +192,7 @@ class ModelPage:
             await self._put(cache, str(self.url), text)
         return text
 
-    async def _fetch(self, part: Part, again: bool) -> bytes:
+    async def _fetch(self, part: Part, again: bool) -> bytes | bytearray:
         options = {"signal": self.abort.signal, "cache": "reload" if again else "default"}
         try:
             answer = await window.fetch(
@@ -194,16 +202,19 @@ class ModelPage:
                 raise PackError(
                     f"The real head could not be fetched: the server answered {answer.status} for {part.file}."
                 )
-            reader, start = answer.body.getReader(), self.done
-            pieces: list[bytes] = []
+            reader, start, here = answer.body.getReader(), self.done, 0
+            content = bytearray(part.size)
             while True:
                 step = await reader.read()
                 if step.done:
-                    return b"".join(pieces)
-                pieces.append(step.value.to_bytes())
-                self.done = start + sum(map(len, pieces))
-                if self.done - start > 2 * part.size:
+                    return content[:here]
+                size = int(step.value.length)
+                if here + size > part.size:
+                    await reader.cancel()
                     raise PackError(f"{part.file} is longer than the {part.size:,} bytes that were expected.")
+                step.value.assign_to(memoryview(content)[here : here + size])
+                here += size
+                self.done = start + here
                 self.draw()
         except JsException as error:
             self.done = min(self.done, self.total)
@@ -222,21 +233,20 @@ class ModelPage:
         except (JsException, AttributeError):
             return None
 
-    async def _all_cached(self) -> bool:
-        cache = await self._cache()
+    async def _cached_size(self) -> int:
+        """Bytes of the parts that the browser has already, unchecked."""
+        cache, size = await self._cache(), 0
         try:
             kept = await cache.match(self.url) if cache else None
-            if not kept:
-                return False
-            facts = read_manifest(str(await kept.text()))
-            for part in facts.parts:
-                if not await cache.match(self._address(part)):
-                    return False
+            if kept:
+                for part in read_manifest(str(await kept.text())).parts:
+                    if await cache.match(self._address(part)):
+                        size += part.size
         except (JsException, LabError):
-            return False
-        return True
+            return 0
+        return size
 
-    async def _kept(self, part: Part) -> bytes | None:
+    async def _kept(self, part: Part) -> bytes | bytearray | None:
         """The part as the cache has it, if it is whole; a damaged one is thrown away."""
         cache = await self._cache()
         if not cache:
@@ -254,7 +264,7 @@ class ModelPage:
             return None
         return content
 
-    async def _keep(self, part: Part, content: bytes) -> None:
+    async def _keep(self, part: Part, content: bytes | bytearray) -> None:
         cache = await self._cache()
         if cache:
             await self._put(cache, self._address(part), to_js(content))
@@ -265,25 +275,69 @@ class ModelPage:
         except JsException:
             return  # the disk is full or closed to us: the page goes on without
 
-    # what the heatmap shows beside the one head
+    # computing, a slice at a time: whatever the reader does meanwhile comes first, and makes older work stop
+
+    def waits(self, state: State) -> bool:
+        """Whether numbers that this state shows are still to be computed. Then they are, and the app is drawn after."""
+        self.turn += 1
+        jobs = list(self._jobs(state))
+        if jobs:
+            self._spawn(self._compute(self.turn, jobs))
+        return bool(jobs)
+
+    def _jobs(self, state: State) -> Iterator[tuple[Pass, int]]:
+        """The sentences, and up to which layer, of a state and of what it is compared with."""
+        encoder = Current.encoder
+        for each in (state, state.second()):
+            if encoder is None or each is None or not each.real_head or each.text is None:
+                continue
+            if each.layer >= encoder.ready:
+                continue  # not here: the view says so
+            with suppress(LabError):  # the sentence has an error of its own: the view says so too
+                sentence = encoder.pass_of(each.text)
+                if len(sentence.done) <= each.layer:
+                    yield sentence, each.layer
+
+    async def _compute(self, turn: int, jobs: list[tuple[Pass, int]]) -> None:
+        begun = window.performance.now()
+        for sentence, layer in jobs:
+            async for _ in self._slices(turn, sentence, layer):
+                if window.performance.now() - begun > PATIENCE:
+                    self.app.wait_for(
+                        f"Computing: {len(sentence.done)} of {layer + 1} layers for {len(sentence.pieces)} pieces …"
+                    )
+        if turn == self.turn:
+            self.app.show(write_form=False)
+
+    async def _slices(self, turn: int, sentence: Pass, layer: int) -> AsyncIterator[None]:
+        """Compute up to a layer; after each slice the page has its turn. Ends early when this work is stale."""
+        until = window.performance.now() + SLICE
+        for _ in sentence.steps(layer):
+            if window.performance.now() >= until:
+                yield
+                await asyncio.sleep(0)
+                if turn != self.turn:
+                    return
+                until = window.performance.now() + SLICE
 
     def show_heads(self) -> None:
-        """Draw the table of all heads, computing one layer at a time between frames."""
+        """Draw the table of all heads, computing what is missing."""
         self.turn += 1
         self._spawn(self._draw_heads(self.turn))
 
     async def _draw_heads(self, turn: int) -> None:
         encoder, state = Current.encoder, self.app.state
-        if encoder is None or state.lab != "heatmap" or state.model is None or not encoder.ready:
+        if encoder is None or state.lab != "heatmap" or not state.real_head or not encoder.ready:
             return
         try:
             sentence: Pass = encoder.pass_of(state.text or "")
             for layer in range(encoder.ready):
-                if len(sentence.done) <= layer:
-                    await asyncio.sleep(0.01)
-                    if turn != self.turn:
-                        return
-                    sentence.layer(layer)
+                async for _ in self._slices(turn, sentence, layer):
+                    pass
+                if turn != self.turn:
+                    return
+                small_heads(sentence, layer)
+                await asyncio.sleep(0)
         except LabError:
             return  # the sentence has an error of its own, which stands beside it
         if turn == self.turn:

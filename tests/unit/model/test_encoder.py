@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -11,8 +12,10 @@ import synthetic
 from attention_lab.compute import view_of
 from attention_lab.core import LabError, attend
 from attention_lab.explain.origin import origin_of
+from attention_lab.model import bert
+from attention_lab.model import encoder as encoder_module
 from attention_lab.model.bert import gelu
-from attention_lab.model.encoder import Current, Encoder, ModelError, NotLoaded, pass_of
+from attention_lab.model.encoder import Current, Encoder, ModelError, NotLoaded, Pass, pass_of
 from attention_lab.model.pack import quantized, restored
 from attention_lab.state import State
 
@@ -58,7 +61,7 @@ def test_layers_agree_with_a_plain_forward_pass(tiny: Encoder) -> None:
     for layer in range(synthetic.LAYERS):
         np.testing.assert_allclose(sentence.layer(layer).x, x, rtol=1e-10)
         x, weights = plain_layer(x, layer)
-        np.testing.assert_allclose(sentence.layer(layer).trace.weights, weights, rtol=1e-9)
+        np.testing.assert_allclose(sentence.layer(layer).weights, weights, rtol=1e-9)
         np.testing.assert_allclose(sentence.layer(layer).out, x, rtol=1e-9)
 
 
@@ -76,7 +79,7 @@ def test_a_head_is_the_problem_of_the_page(tiny: Encoder) -> None:
     assert view.problem.query_labels == ("[CLS]", "the", "cat", "##s", "sat", ".", "[SEP]")
     np.testing.assert_array_equal(view.problem.q, q)
     np.testing.assert_array_equal(view.slice_trace.weights, attend(q, k, v).weights)
-    np.testing.assert_array_equal(view.slice_trace.weights, pass_of(TEXT).layer(1).trace.weights[2])
+    np.testing.assert_array_equal(view.slice_trace.weights, pass_of(TEXT).layer(1).weights[2])
 
 
 def test_nothing_is_computed_without_a_model() -> None:
@@ -117,6 +120,47 @@ def test_only_a_few_sentences_are_remembered(tiny: Encoder) -> None:
     for text in ("the", "sat", "it", "flat"):
         tiny.pass_of(text)
     assert tiny.pass_of("cat") is not first
+
+
+def test_a_pass_is_computed_in_steps_and_taken_up_again(tiny: Encoder) -> None:
+    """Whoever asks second goes on where the first one stopped; the numbers are those of one go."""
+    whole = synthetic.whole().pass_of(TEXT)
+    whole.layer(1)
+    sentence = tiny.pass_of(TEXT)
+    steps = sentence.steps(1)
+    for _ in range(5):
+        next(steps)
+    assert len(sentence.done) == 0
+    assert sum(1 for _ in sentence.steps(1)) == sum(1 for _ in whole_steps(whole)) - 5
+    for ours, theirs in zip(sentence.done, whole.done, strict=True):
+        for name in ("x", "q", "k", "v", "weights", "out"):
+            np.testing.assert_array_equal(getattr(ours, name), getattr(theirs, name))
+    assert list(sentence.steps(1)) == []
+
+
+def whole_steps(sentence: Pass) -> Iterator[None]:
+    return synthetic.whole().pass_of(sentence.text).steps(1)
+
+
+def test_small_blocks_give_the_same_numbers(tiny: Encoder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However few products, cells and values stand between two pauses."""
+    expected = tiny.pass_of(TEXT).layer(1)
+    steps = sum(1 for _ in tiny.pass_of("The cats sat").steps(1))
+    for name in ("PRODUCTS", "CELLS", "VALUES"):
+        monkeypatch.setattr(bert, name, 100)
+    sentence = synthetic.whole().pass_of(TEXT)
+    found = sentence.layer(1)
+    np.testing.assert_allclose(found.out, expected.out, rtol=1e-12)
+    np.testing.assert_allclose(found.weights, expected.weights, rtol=1e-12)
+    assert sum(1 for _ in synthetic.whole().pass_of("The cats sat").steps(1)) > 3 * steps
+
+
+def test_long_sentences_are_forgotten_sooner(tiny: Encoder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The memory of passes is bounded by their pieces; the two last ones stay in any case."""
+    monkeypatch.setattr(encoder_module, "KEPT_PIECES", 12)
+    kept = [tiny.pass_of(text) for text in ("cat cat cat", "sat sat sat", "flat flat flat flat flat")]
+    assert tiny.pass_of("sat sat sat") is kept[1]
+    assert tiny.pass_of("cat cat cat") is not kept[0]
 
 
 def test_the_same_head_on_another_sentence() -> None:

@@ -45,7 +45,7 @@ def test_attention_against_the_float32_model(encoder: Encoder) -> None:
         done = encoder.pass_of(sentence)
         assert list(done.pieces) == names.split(" "), "a sentence whose pieces were cut cannot be compared"
         compared += 1
-        ours = np.stack([done.layer(layer).trace.weights for layer in range(6)])
+        ours = np.stack([done.layer(layer).weights for layer in range(6)])
         theirs = data[f"weights.{at}"] / 65535
         difference = np.abs(ours - theirs)
         largest = max(largest, float(difference.max()))
