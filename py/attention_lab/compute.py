@@ -84,7 +84,7 @@ def problem_of(state: State) -> Problem:
 
 
 def _sources(state: State) -> tuple[dict[str, Array], tuple[str, ...] | None]:
-    if state.text is not None and state.q is None and state.model is not None:
+    if state.real_head and state.text is not None:
         from attention_lab.model.encoder import pass_of
 
         sentence = pass_of(state.text)
@@ -198,6 +198,8 @@ def unplaced(view: View) -> dict[str, str]:
     rows = view.slice_trace.scores.shape[-2]
     if state.row is not None and state.row >= rows:
         found["row"] = f"row={state.row}: there are rows 0 to {rows - 1}; the last one is shown."
+    elif state.special and state.real_head and state.row in (0, rows - 1) and state.lab == "heatmap":
+        found["row"] = f"row={state.row}: [CLS] and [SEP] are left out of view; the row beside it is shown."
     try:
         take(view.problem, view.trace, state.batch, state.head)
     except LabError as error:
@@ -212,6 +214,8 @@ def unplaced(view: View) -> dict[str, str]:
             found[key] = f"{key}={getattr(state, key)}: these numbers have no {key} axis; it is left out."
     if state.positions and (state.text is None or state.q is not None):
         found["positions"] = "Positions are added to a sentence; these matrices are taken as they are."
+    if state.model is not None and not state.real_head:
+        found["model"] = "A real head reads a sentence; these matrices are taken as they are."
     second = state.second()
     if second is not None and second.notes:
         found["compare"] = "The second setting: " + " ".join(note.message for note in second.notes)

@@ -372,6 +372,11 @@ class State:
             len(text) for text in (self.q, self.k, self.v, self.keep, self.bias, self.observed) if text
         )
 
+    @property
+    def real_head(self) -> bool:
+        """Whether Q, K and V come from a head of the model: it reads a sentence, and only where no matrix is given."""
+        return self.model is not None and self.text is not None and self.q is None
+
     def second(self) -> State | None:
         """The other setting that `compare=` describes, or None.
 

@@ -31,16 +31,16 @@ def relative_entropies(trace: Trace) -> FloatArray:
     )
 
 
-def most_divided_row(trace: Trace, words: Sequence[str]) -> int:
-    """Index of the row with the highest relative entropy among rows where a different word gets at least 1 %.
+def most_divided_row(trace: Trace, words: Sequence[str], among: slice = slice(None)) -> int:
+    """Index, among the rows asked for, of the row with the highest relative entropy among rows where a different word gets at least 1 %.
 
     `words` (n,) are the spellings of the tokens; two tokens with the same spelling are the same word. Ties: the first.
-    When no row gives a different word 1 %, all rows compete.
+    When no row gives a different word 1 %, all rows asked for compete.
     """
     codes = np.unique(np.asarray(words, dtype=object).astype(str), return_inverse=True)[1].reshape(-1)
     different = codes[:, None] != codes[None, :]
     divided = (different & (np.asarray(trace.weights) >= NOTICEABLE)).any(axis=-1)
-    ratios = relative_entropies(trace)
+    ratios, divided = relative_entropies(trace)[among], divided[among]
     ratios = np.where(np.isnan(ratios), -1.0, ratios)
     if divided.any():
         ratios = np.where(divided, ratios, -1.0)

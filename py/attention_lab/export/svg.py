@@ -28,8 +28,11 @@ def heatmap_svg(
     rows: Sequence[str],
     columns: Sequence[str],
     title: str,
+    sums: NDArray[np.floating[Any]] | None = None,
 ) -> str:
     """weights, visible and levels are (n, m); palette gives (background, text colour) of each level.
+
+    sums (n,) are those of the whole rows where weights is only a part of them.
 
     Cells carry two decimals up to 64 rows and columns; above that the picture has colours only and says so.
     """
@@ -82,7 +85,7 @@ def heatmap_svg(
                     f"<text x='{x + side / 2:.1f}' y='{y + side / 2 + 4:.1f}' fill='{ink}'>{text}</text>"
                 )
         if numbers:
-            total = float(weights[i].sum())
+            total = float(weights[i].sum() if sums is None else sums[i])
             parts.append(
                 f"<text x='{left + m * side + 26:.1f}' y='{y + side / 2 + 4:.1f}' fill='#111'>{total:.2f}</text>"
             )

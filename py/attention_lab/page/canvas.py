@@ -69,7 +69,7 @@ def show_canvases(view: View, open_row: Callable[[int], object], selected: int |
         if found is None:
             found = HeatCanvas(slot, picture, open_row)
             _mounted.append(found)
-        found.show(picture, selected)
+        found.show(picture, None if selected is None else selected - picture.cut)
 
 
 def _redraw_all() -> None:
@@ -341,7 +341,7 @@ class HeatCanvas:
     def _on_up(self, event: Any) -> None:
         was_click = self.travelled < LEAST_MOVE * self.ratio and str(event.type) == "pointerup"
         if self.pointers.pop(event.pointerId, None) is not None and was_click and not self.pointers:
-            self.open_row(self.i)
+            self.open_row(self.i + self.picture.cut)
 
     def _on_wheel(self, event: Any) -> None:
         if event.ctrlKey:  # a plain wheel scrolls the page, as everywhere
@@ -390,7 +390,7 @@ class HeatCanvas:
         elif key in ("+", "=", "-", "−", "0"):
             self._zoom_by_name({"0": "fit", "-": "out", "−": "out"}.get(key, "in"))
         elif key == "Enter":
-            self.open_row(self.i)
+            self.open_row(self.i + self.picture.cut)
         else:
             return
         event.preventDefault()

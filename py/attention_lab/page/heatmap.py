@@ -56,9 +56,9 @@ class HeatmapPage:
             wanted = few if self.chips_open is None else self.chips_open  # as the reader left it
             if bool(fold.open) != wanted:
                 fold.open = wanted
-        if fold and fold.open and view.state.model is None:
+        if fold and fold.open and not view.state.real_head:
             self._fill_chips(fold)
-        if view.state.model is not None and self.app.model is not None:
+        if view.state.real_head and self.app.model is not None:
             self.app.model.show_heads()
         show_canvases(view, self._open_row, selected_row(view))
         if is_large(view):

@@ -6,7 +6,7 @@ Arrays in, bytes and HTML out; page/canvas.py does the drawing. Does not compute
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from html import unescape
 from typing import Any
@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attention_lab.core import LabError
+from attention_lab.core import LabError, Trace
 from attention_lab.render import cividis
 from attention_lab.render.heat_compare import second_view
-from attention_lab.render.heat_labels import key_labels, query_labels
+from attention_lab.render.heat_labels import in_view, key_labels, query_labels
 from attention_lab.render.heat_table import MASKED_TEXT, short_label
 from attention_lab.render.html import escape, formatter, reprs, shade, written
 from attention_lab.render.view import View
@@ -28,7 +28,10 @@ WINDOW = 16
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """A matrix ready for the canvas: values (n, m), visible, the ramp level of each cell, and plain labels."""
+    """A matrix ready for the canvas: values (n, m), visible, the ramp level of each cell, and plain labels.
+
+    Rows and columns are counted from 0 here; the matrix's own row is that plus `cut`.
+    """
 
     name: str
     values: NDArray[np.floating[Any]]
@@ -38,6 +41,8 @@ class Picture:
     columns: tuple[str, ...]
     decimals: int | str
     first: int
+    cut: int = 0
+    """How many rows and columns before the first one are left out of view."""
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -63,16 +68,23 @@ def picture_of(view: View, name: str) -> Picture:
     if stage not in tables:
         raise LabError(f"There is no matrix “{name}” to draw: expected one of {', '.join(tables)}.")
     values = tables[stage]
-    visible = _visible(view, stage, values.shape)
+    visible = _visible(trace, stage, values.shape)
     levels = _by_root(values) if stage == "weights" else _linear(values, visible)
     rows, columns = _labels(view, stage, values.shape)
     decimals: int | str = 2 if view.state.lab == "heatmap" else view.state.decimals
-    return Picture(name, values, visible, levels.astype(np.uint8), rows, columns, decimals, view.first)
+    whole = Picture(name, values, visible, levels.astype(np.uint8), rows, columns, decimals, view.first)
+    shown = in_view(second_view(view) if name == "second" else view)
+    if stage != "weights" or view.state.lab != "heatmap" or not shown.start:
+        return whole
+    return replace(
+        whole, values=values[shown, shown], visible=visible[shown, shown], levels=whole.levels[shown, shown],
+        rows=rows[shown], columns=columns[shown], first=view.first + shown.start, cut=shown.start,
+    )  # fmt: skip
 
 
-def _visible(view: View, stage: str, shape: tuple[int, ...]) -> NDArray[np.bool_]:
+def _visible(trace: Trace, stage: str, shape: tuple[int, ...]) -> NDArray[np.bool_]:
     if stage in ("weights", "masked"):
-        return view.slice_trace.mask
+        return trace.mask
     return np.broadcast_to(np.True_, shape)
 
 
@@ -165,7 +177,7 @@ def reading(picture: Picture, i: int, j: int) -> str:
 
 def neighbourhood(picture: Picture, i: int, j: int, selected: int | None = None) -> str:
     """The table of up to 16×16 cells around row i and column j; `selected` is the open row."""
-    n, m = picture.shape
+    (n, m), cut = picture.shape, picture.cut
     (top, bottom), (left, right) = span(i, n), span(j, m)
     part = slice(top, bottom), slice(left, right)
     stage = "weights" if picture.name == "second" else picture.name
@@ -181,13 +193,13 @@ def neighbourhood(picture: Picture, i: int, j: int, selected: int | None = None)
         exact[at], marks[at], kinds[at], texts[at] = hidden_value, " data-masked", "masked", hidden_text
     kinds[(i - top) * (right - left) + j - left] += " here"
     fields[0::4], fields[1::4], fields[2::4], fields[3::4] = exact, marks, kinds, texts
-    rows = (_cells(top, bottom, left, right) % tuple(fields)).split("\n")
+    rows = (_cells(top + cut, bottom + cut, left + cut, right + cut) % tuple(fields)).split("\n")
     lines = []
     for r, cells in enumerate(rows):
         name = short_label(picture.rows[top + r])
         opened = top + r == selected
         button = (
-            f'<button type="button" class="row-name" data-set="row={top + r}" '
+            f'<button type="button" class="row-name" data-set="row={top + r + cut}" '
             f'aria-pressed="{"true" if opened else "false"}">{name}</button>'
         )
         mark = ' class="selected"' if opened else ""

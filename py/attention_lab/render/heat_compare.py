@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attention_lab.core import LabError
-from attention_lab.render.heat_labels import key_labels, query_labels
+from attention_lab.render.heat_labels import in_view, key_labels, query_labels
 from attention_lab.render.heat_row import fixed
 from attention_lab.render.heat_table import heat_table, short_label, shortest
 from attention_lab.render.html import escape, number, shade
@@ -21,11 +21,6 @@ from attention_lab.render.view import View
 from attention_lab.state import State
 
 Array = NDArray[np.floating[Any]]
-
-
-def without_special(state: State) -> str:
-    """The class under which the style sheet leaves the first and last piece out of a table, or ""."""
-    return " no-special" if state.special and state.model is not None else ""
 
 
 OTHER_MASKS = (("window", "window"), ("key lengths", "lengths"), ("keep mask", "keep"))
@@ -42,15 +37,15 @@ def setting_words(state: State) -> str:
         parts.append("bias")
     if state.softcap is not None:
         parts.append(f"softcap {state.softcap:g}")
-    if state.model is not None:
+    if state.real_head:
         parts.insert(0, f"MiniLM layer {state.layer}, head {state.modelhead}")
     else:
         parts.append("sinusoidal positions" if state.positions else "no positions")
     if state.scale != "sqrt_dk":
         parts.append("not scaled" if state.scale == "none" else f"scale {state.scale}")
-    if state.d is not None and state.model is None:
+    if state.d is not None and not state.real_head:
         parts.append(f"d = {state.d}")
-    if state.seed and state.model is None:
+    if state.seed and not state.real_head:
         parts.append(f"seed {state.seed}")
     return escape(" · ".join(parts))
 
@@ -78,7 +73,7 @@ def chooser(state: State) -> str:
         ("causal=", "not causal") if causal else ("causal=top-left", "causal"),
         ("scale=none", "not scaled") if scaled else ("scale=sqrt_dk", "scaled by √d"),
     )
-    if state.model is not None:  # a trained encoder has positions of its own
+    if state.real_head:  # a trained encoder has positions of its own
         choices = tuple(choice for choice in choices if not choice[0].startswith("positions"))
     buttons = "".join(
         f'<button type="button" data-set="compare={quote(value)}" '
@@ -108,7 +103,7 @@ def second_picture(
     then = other.slice_trace
     caption = f"Second setting: {setting_words(second)}"
     note = ""
-    if second.text != view.state.text or (second.model is None) != (view.state.model is None):
+    if second.text != view.state.text or second.real_head != view.state.real_head:
         rows, labels = query_labels(other), key_labels(other)  # other tokens: each picture has its own names
         caption += (
             f" · “{escape(second.text[:80])}”" if second.text and second.text != view.state.text else ""
@@ -126,10 +121,9 @@ def second_picture(
         labels,
         caption=caption,
         stage='data-second="weights"',
+        part=in_view(other),
     )
-    return slots | {
-        "heatmap-second": f'<div class="scroll heat-scroll{without_special(second)}">{table}</div>{note}'
-    }
+    return slots | {"heatmap-second": f'<div class="scroll heat-scroll">{table}</div>{note}'}
 
 
 def difference(view: View, rows: tuple[str, ...], labels: tuple[str, ...], i: int) -> str:
@@ -151,8 +145,8 @@ def difference(view: View, rows: tuple[str, ...], labels: tuple[str, ...], i: in
     lines = []
     texts = [fixed(values, 4) for _, values, _ in columns]
     numbers = [shortest(values) for _, values, _ in columns]
-    for j, label in enumerate(labels):
-        cells = ""
+    for j in range(*in_view(view).indices(len(labels))):
+        cells, label = "", labels[j]
         for place, (name, _, levels) in enumerate(columns):
             text, kind = texts[place][j], ""
             if levels is None:

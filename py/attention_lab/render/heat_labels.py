@@ -1,4 +1,7 @@
-"""Headers of the Heatmap's rows and columns: position and word, `8 cat`. Plain text; escape before it becomes HTML."""
+"""Headers of the Heatmap's rows and columns: position and word, `8 cat`, and which of them are in view.
+
+Plain text; escape before it becomes HTML.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,19 @@ def _labels(names: tuple[str, ...] | None, count: int, letter: str) -> tuple[str
         if names
         else tuple(f"{letter}{i}" for i in range(count))
     )
+
+
+def in_view(view: View) -> slice:
+    """The rows and columns on show: all, or those between [CLS] and [SEP]. It is never asked by any arithmetic."""
+    n = view.slice_trace.scores.shape[-1]
+    if view.state.special == "hide" and view.state.real_head and n > 2:
+        return slice(1, n - 1)
+    return slice(0, n)
+
+
+def is_cut(view: View) -> bool:
+    """Whether [CLS] and [SEP] are left out of view."""
+    return bool(in_view(view).start)
 
 
 def key_labels(view: View) -> tuple[str, ...]:

@@ -5,12 +5,15 @@ Pictures of heads are PNG data; every number is the pass's own. Fetches and comp
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
+from attention_lab.model.bert import LayerPass
 from attention_lab.model.encoder import Encoder, Pass, pass_of
 from attention_lab.model.tags import MOST, Tag, tags
 from attention_lab.render import cividis
@@ -44,29 +47,52 @@ def picture(weights: NDArray[Any]) -> str:
     return "data:image/png;base64," + base64.b64encode(b"\x89PNG\r\n\x1a\n" + b"".join(parts)).decode()
 
 
-def _head(layer: int, head: int, tag: Tag, weights: NDArray[Any], chosen: bool) -> str:
+@dataclass(frozen=True)
+class Small:
+    """One head in the table of all heads: what it attends to, and its picture as a data address."""
+
+    tag: Tag
+    picture: str
+
+
+_drawn: WeakKeyDictionary[LayerPass, list[Small]] = WeakKeyDictionary()
+
+
+def small_heads(sentence: Pass, layer: int) -> list[Small]:
+    """Every head of one computed layer, drawn once."""
+    done = sentence.done[layer]
+    if done not in _drawn:
+        found = tags(done.weights, sentence.pieces)
+        _drawn[done] = [
+            Small(tag, picture(weights)) for tag, weights in zip(found, done.weights, strict=True)
+        ]
+    return _drawn[done]
+
+
+def _head(layer: int, head: int, small: Small, chosen: bool) -> str:
+    tag = small.tag
     name = f"Layer {layer}, head {head}: {tag.words}, {tag.share:.2f}"
     return (
         f'<td data-layer="{layer}" data-head="{head}" data-tag="{tag.kind}" data-value="{tag.share!r}">'
         f'<button type="button" class="head" data-set="layer={layer}&amp;modelhead={head}&amp;row=" aria-label="{name}" title="{name}" '
-        f'aria-pressed="{"true" if chosen else "false"}"><img alt="" src="{picture(weights)}"><small>{tag.words}</small></button></td>'
+        f'aria-pressed="{"true" if chosen else "false"}"><img alt="" src="{small.picture}"><small>{tag.words}</small></button></td>'
     )
 
 
 def heads(sentence: Pass, state: State) -> str:
-    """The table of all heads of the layers that are computed, one row for each layer of the model."""
-    facts = sentence.encoder.facts
+    """The table of all heads, one row for each layer of the model, with those that are computed."""
+    facts, ready = sentence.encoder.facts, sentence.encoder.ready
     columns = "".join(f'<th scope="col">{head}</th>' for head in range(facts.heads))
     lines = []
     for layer in range(facts.layers):
         if layer < len(sentence.done):
-            weights = sentence.done[layer].trace.weights
             cells = "".join(
-                _head(layer, head, tag, weights[head], (layer, head) == (state.layer, state.modelhead))
-                for head, tag in enumerate(tags(weights, sentence.pieces))
+                _head(layer, head, small, (layer, head) == (state.layer, state.modelhead))
+                for head, small in enumerate(small_heads(sentence, layer))
             )
         else:
-            cells = f'<td colspan="{facts.heads}" class="quiet">not here yet</td>'
+            why = "being computed" if layer < ready else "not here yet"
+            cells = f'<td colspan="{facts.heads}" class="quiet">{why}</td>'
         lines.append(f'<tr><th scope="row">{layer}</th>{cells}</tr>')
     return (
         '<h3>All heads on this sentence</h3><p class="hint">Choose one. Each picture is the head’s weights, rows looking at columns. '
@@ -77,31 +103,33 @@ def heads(sentence: Pass, state: State) -> str:
     )
 
 
-def choices(state: State) -> str:
-    """The comparisons that are asked for most, and whether [CLS] and [SEP] stand in the table."""
+def choices(state: State, last: int) -> str:
+    """The comparisons that are asked for most, and whether [CLS] and [SEP] are in view; `last` is the row of [SEP]."""
     first, second = PAIR
     both = f"text={quote(first)}&amp;row=5&amp;compare={quote('text=' + quote(second), safe='')}"
     stop = ' <button type="button" data-set="compare=">Stop comparing</button>' if state.compare else ""
     hidden = state.special == "hide"
     marks = "Show" if hidden else "Leave out"
+    change = "special=" if hidden else "special=hide&amp;row=" if state.row in (0, last) else "special=hide"
     return (
         f'<p class="compare-choices">Compare with <button type="button" data-set="compare=model%3D">spelling vectors, same sentence</button> '
         f'<button type="button" data-set="{both}">this head on “… it was tired” and “… it was flat”</button>{stop}</p>'
-        f'<p class="compare-choices"><button type="button" data-set="special={"" if hidden else "hide"}" aria-pressed="{"true" if hidden else "false"}">'
-        f'{marks} [CLS] and [SEP]</button> <span class="quiet">They stay in the arithmetic{", so the visible weights of a row add up to less than 1" if hidden else ""}.</span></p>'
+        f'<p class="compare-choices"><button type="button" data-set="{change}" aria-pressed="{"true" if hidden else "false"}">'
+        f'{marks} [CLS] and [SEP]</button> <span class="quiet">They stay in the arithmetic{": Σ counts them, so the weights on show add up to less" if hidden else ""}.</span></p>'
     )
 
 
-def chips(pieces: tuple[str, ...], selected: int) -> str:
-    """The pieces in order; choosing one opens its row."""
+def chips(pieces: tuple[str, ...], selected: int, part: slice = slice(None)) -> str:
+    """The pieces of `part` in order; choosing one opens its row."""
     items = "".join(
         f'<li><button type="button" class="chip" data-set="row={j}" aria-pressed="{"true" if j == selected else "false"}">'
-        f"<bdi>{escape(piece)}</bdi></button></li>"
-        for j, piece in enumerate(pieces)
+        f"<bdi>{escape(pieces[j])}</bdi></button></li>"
+        for j in range(len(pieces))[part]
     )
+    cut = " They are left out of view." if len(pieces[part]) < len(pieces) else ""
     return (
         f'<details class="chips" open><summary>{plural(len(pieces), "piece")}</summary>'
-        '<p class="hint">WordPiece: lower case, ## continues the word before it. [CLS] and [SEP] are the model’s own first and last piece.</p>'
+        f'<p class="hint">WordPiece: lower case, ## continues the word before it. [CLS] and [SEP] are the model’s own first and last piece.{cut}</p>'
         f'<ol class="chip-list" dir="auto">{items}</ol></details>'
     )
 

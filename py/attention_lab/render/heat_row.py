@@ -20,23 +20,44 @@ EXTRA = {"capped": "softcap", "biased": "+ bias"}
 
 
 def row_section(
-    item: RowTrace, labels: tuple[str, ...], name: str, scale: str | float, temperature: float
+    item: RowTrace,
+    labels: tuple[str, ...],
+    name: str,
+    scale: str | float,
+    temperature: float,
+    part: slice = slice(None),
 ) -> str:
-    """Heading, cards and table of one row. labels are the key headers (`8 cat`), name the row's own word."""
+    """Heading, cards and table of one row. labels are the key headers (`8 cat`), name the row's own word.
+
+    `part` says which keys are on show; every card but the first one counts all of them.
+    """
     return (
-        f"<h3>Inside row {item.index}: “{escape(_short(name))}”</h3>{cards(item, labels)}"
-        f"{table(item, labels, scale)}{explanation(item, scale, temperature)}"
+        f"<h3>Inside row {item.index}: “{escape(_short(name))}”</h3>{cards(item, labels, part)}{_left_out(item, labels, part)}"
+        f"{table(item, labels, scale, part)}{explanation(item, scale, temperature)}"
     )
 
 
-def cards(item: RowTrace, labels: tuple[str, ...]) -> str:
-    """Weight on the strongest key, √d, visible positions, denominator, entropy, effective number of keys."""
+def _left_out(item: RowTrace, labels: tuple[str, ...], part: slice) -> str:
+    hidden = [j for j in range(len(labels)) if j not in range(*part.indices(len(labels)))]
+    if not hidden:
+        return ""
+    those = " and ".join(f"{short_label(labels[j])} {number(float(item.weights[j]))}" for j in hidden)
+    return (
+        f'<p class="hint" data-left-out>Left out of view, not of the arithmetic: {those}. The denominator, the entropy, the '
+        "effective number of keys and the visible positions count them.</p>"
+    )
+
+
+def cards(item: RowTrace, labels: tuple[str, ...], part: slice = slice(None)) -> str:
+    """Weight on the strongest key on show, √d, visible positions, denominator, entropy, effective number of keys."""
+    cut = len(labels[part]) < len(labels)
     if item.strongest is None:
         strongest, value = "no key", "0" if item.empty else "NaN"
     else:
-        strongest, value = short_label(labels[item.strongest]), number(float(item.weights[item.strongest]))
+        at = range(len(labels))[part][int(np.argmax(item.weights[part]))] if cut else item.strongest
+        strongest, value = short_label(labels[at]), number(float(item.weights[at]))
     facts = (
-        ("weight on the strongest key", value, strongest),
+        (f"weight on the strongest key{' in view' if cut else ''}", value, strongest),
         ("√d", number(item.sqrt_dk, 3), f"d = {item.keys.shape[-1]}"),
         ("visible positions", str(item.visible), f"of {len(item.weights)}"),
         ("softmax denominator", number(item.denominator), "Σ exp (shifted)"),
@@ -53,8 +74,8 @@ def cards(item: RowTrace, labels: tuple[str, ...]) -> str:
     )
 
 
-def table(item: RowTrace, labels: tuple[str, ...], scale: str | float) -> str:
-    """Key · q·k · ÷√d · ÷T · exp (shifted) · weight, for every key."""
+def table(item: RowTrace, labels: tuple[str, ...], scale: str | float, part: slice = slice(None)) -> str:
+    """Key · q·k · ÷√d · ÷T · exp (shifted) · weight, for every key of `part`."""
     scaled = {"sqrt_dk": "÷√d", "none": "× 1"}.get(str(scale), f"× {scale}")
     columns: list[tuple[str, str, Array, int]] = [
         ("dot", "q·k", item.dot, 2),
@@ -64,9 +85,10 @@ def table(item: RowTrace, labels: tuple[str, ...], scale: str | float) -> str:
     columns += [(term, EXTRA[term], getattr(item, term), 3) for term in item.active if term in EXTRA]
     columns += [("exp", "exp (shifted)", item.exponentials, 4), ("weight", "weight", item.weights, 4)]
 
-    hidden = item.masked
+    hidden = item.masked[part]
     parts = []
-    for term, _, values, decimals in columns:
+    for term, _, whole, decimals in columns:
+        values = whole[part]
         texts, numbers = fixed(values, decimals), shortest(values)
         kinds = ["n"] * len(texts)
         if term == "weight":
@@ -80,13 +102,14 @@ def table(item: RowTrace, labels: tuple[str, ...], scale: str | float) -> str:
                 kinds[j] = 'n masked" data-masked="'
         parts.append((term, numbers, kinds, texts))
 
-    m = len(labels)
+    places = range(len(labels))[part]
+    labels, m = labels[part], len(places)
     arguments: list[object] = [""] * (m * (1 + 4 * len(parts)))
     stride = 1 + 4 * len(parts)
     arguments[0::stride] = map(short_label, labels)
     for place, (_, numbers, kinds, texts) in enumerate(parts):
         at = 1 + 4 * place
-        arguments[at::stride] = range(m)
+        arguments[at::stride] = places
         arguments[at + 1 :: stride] = numbers
         arguments[at + 2 :: stride] = kinds
         arguments[at + 3 :: stride] = texts

@@ -20,12 +20,19 @@ OPEN_CHIPS = 64
 """Above this many tokens the chips start folded."""
 
 
-def strip(words: Sequence[str], weights: Array, masked: NDArray[np.bool_], selected: int) -> str:
-    """Every word as a button that selects it, shaded by the weight that the selected word gives it."""
+def strip(
+    words: Sequence[str],
+    weights: Array,
+    masked: NDArray[np.bool_],
+    selected: int,
+    part: slice = slice(None),
+) -> str:
+    """Every word of `part` as a button that selects it, shaded by the weight that the selected word gives it."""
     levels = shade(weights).tolist()
     texts = two_decimals(weights)
     pieces = []
-    for j, word in enumerate(words):
+    for j in range(*part.indices(len(words))):
+        word = words[j]
         kind, text = (f"w{levels[j]}", texts[j]) if not masked[j] else ("masked", "masked")
         key = (
             ' data-key="ArrowLeft"'

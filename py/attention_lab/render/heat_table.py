@@ -52,15 +52,18 @@ def short_label(label: str) -> str:
 
 
 @lru_cache(maxsize=16)
-def _template(n: int, m: int, visible: bytes, buttons: bool, stage: str) -> str:
-    """The table with `%s` where a label or a number goes. Which row is open is marked by the page, not here."""
+def _template(n: int, m: int, visible: bytes, buttons: bool, stage: str, first: int) -> str:
+    """The table with `%s` where a label or a number goes. Which row is open is marked by the page, not here.
+
+    Rows and columns are counted from `first` on.
+    """
     mask = np.frombuffer(visible, dtype=np.bool_).reshape(n, m).tolist()
     masked = f'" data-value="0.0" data-masked class="n masked" tabindex="-1">{MASKED_TEXT}</td>'
     number = '" data-value="%s" class="n %s" tabindex="-1">%s</td>'
-    columns = [f'" data-j="{j}' for j in range(m)]
+    columns = [f'" data-j="{j}' for j in range(first, first + m)]
     head = '<th scope="col">%s</th>' * m
     lines = []
-    for i, row in enumerate(mask):
+    for i, row in enumerate(mask, first):
         cells = "".join(
             [
                 f'<td data-i="{i}{column}{number if on else masked}'
@@ -73,11 +76,11 @@ def _template(n: int, m: int, visible: bytes, buttons: bool, stage: str) -> str:
             else "%s"
         )
         lines.append(f'<tr><th scope="row">{name}</th>{cells}<td class="n extra" data-sum="%s">%s</td></tr>')
-    first = lines[0].replace('tabindex="-1"', 'tabindex="0"', 1) if lines else ""
+    line = lines[0].replace('tabindex="-1"', 'tabindex="0"', 1) if lines else ""
     return (
         f'<table class="stage heat" {stage}><caption>%s</caption><thead><tr>'
         '<td class="corner">query ↓ key →</td>'
-        f'{head}<th scope="col" class="extra">Σ</th></tr></thead><tbody>{first}{"".join(lines[1:])}</tbody></table>'
+        f'{head}<th scope="col" class="extra">Σ</th></tr></thead><tbody>{line}{"".join(lines[1:])}</tbody></table>'
     )
 
 
@@ -90,15 +93,22 @@ def heat_table(
     caption: str,
     stage: str = 'data-stage="weights"',
     buttons: bool = True,
+    part: slice = slice(None),
 ) -> str:
-    """weights (n, m) as a table; visible (n, m) is False where the mask hides a key; rows and columns are plain labels."""
+    """weights (n, m) as a table; visible (n, m) is False where the mask hides a key; rows and columns are plain labels.
+
+    `part` says which rows and columns are shown, under their own numbers; the sums are those of the whole rows.
+    """
+    sums = weights[part].sum(axis=-1)
+    weights, visible = weights[part, part], visible[part, part]
+    rows, columns = rows[part], columns[part]
     n, m = weights.shape
-    template = _template(n, m, np.ascontiguousarray(visible, dtype=np.bool_).tobytes(), buttons, stage)
+    seen_at = np.ascontiguousarray(visible, dtype=np.bool_).tobytes()
+    template = _template(n, m, seen_at, buttons, stage, part.start or 0)
     seen = weights[visible]
     numbers = shortest(seen)
     levels = _LEVELS[shade(seen)].tolist()
     texts = two_decimals(seen)
-    sums = weights.sum(axis=-1)
     sum_values, sum_texts = shortest(sums), [f"{x:.2f}" for x in sums.tolist()]
 
     arguments: list[str] = [caption]

@@ -14,8 +14,8 @@ from attention_lab.explain.likeness import PAIRS, compare_words, conclusion, sen
 from attention_lab.explain.row import row
 from attention_lab.inputs.sentence import read_tokens
 from attention_lab.inputs.spelling import spelling_of
-from attention_lab.render.heat_compare import difference, second_picture, setting_words, without_special
-from attention_lab.render.heat_labels import key_labels, query_labels
+from attention_lab.render.heat_compare import difference, second_picture, setting_words
+from attention_lab.render.heat_labels import in_view, is_cut, key_labels, query_labels
 from attention_lab.render.heat_row import row_section
 from attention_lab.render.heat_sentence import chips, strip
 from attention_lab.render.heat_table import heat_table, legend
@@ -29,6 +29,11 @@ EXPORTS = (
     '<p class="export">Save: <button type="button" data-export="svg">Picture (SVG)</button> '
     '<button type="button" data-export="png">Picture (PNG)</button> '
     '<button type="button" data-export="csv">Weights (CSV)</button></p>'
+)
+
+EXPORTED = (
+    '<p class="hint">The pictures leave out [CLS] and [SEP] as the page does, and say so; '
+    "the CSV holds every row and column.</p>"
 )
 
 __all__ = ["is_large", "render", "render_row", "selected_row"]
@@ -45,24 +50,24 @@ def render(view: View) -> dict[str, str]:
         drawn["heatmap-real"] = real_and_standing_in(view)
         drawn["heatmap-inverse"] = inverse_root(trace)
         drawn["heatmap-temperature"] = temperature_words(trace)
-        drawn["heatmap-export"] = EXPORTS
+        drawn["heatmap-export"] = EXPORTS + (EXPORTED if is_cut(view) else "")
     chosen = selected_row(view)
     words = view.slice.key_labels or columns
     square = len(rows) == len(columns)
     slots = drawn | {
         "heatmap-chips": _chips(view, words, chosen),
-        "heatmap-strip": strip(words, trace.weights[chosen], ~view.given_out[chosen], chosen)
+        "heatmap-strip": strip(words, trace.weights[chosen], ~view.given_out[chosen], chosen, in_view(view))
         if square
         else "",
     }
     slots |= second_picture(view, rows, columns, MOST_TABLE)
-    if view.state.model is None:
+    if not view.state.real_head:
         slots |= {"heatmap-heads": "", "heatmap-origin": "", "heatmap-head": ""}
     else:
         from attention_lab.render.heat_model import choices
         from attention_lab.render.heat_origin import origin
 
-        slots["heatmap-head"] = choices(view.state)
+        slots["heatmap-head"] = choices(view.state, len(rows) - 1)
         slots["heatmap-origin"] = origin(view, chosen)
     return slots if is_large(view) else slots | render_row(view)
 
@@ -70,11 +75,11 @@ def render(view: View) -> dict[str, str]:
 def _chips(view: View, words: tuple[str, ...], chosen: int) -> str:
     if view.state.text is None:
         return ""
-    if view.state.model is None:
+    if not view.state.real_head:
         return chips(words, chosen)
     from attention_lab.render import heat_model
 
-    return heat_model.chips(words, chosen)
+    return heat_model.chips(words, chosen, in_view(view))
 
 
 def is_large(view: View) -> bool:
@@ -88,7 +93,7 @@ def render_row(view: View) -> dict[str, str]:
     item = row(view.slice, view.slice_trace, chosen)
     name = view.slice.query_labels[chosen] if view.slice.query_labels else rows[chosen]
     return {
-        "heatmap-row": row_section(item, columns, name, view.state.scale, view.state.T),
+        "heatmap-row": row_section(item, columns, name, view.state.scale, view.state.T, in_view(view)),
         "heatmap-difference": difference(view, rows, columns, chosen),
     }
 
@@ -97,11 +102,18 @@ def render_row(view: View) -> dict[str, str]:
 def selected_row(view: View) -> int:
     """The row asked for, or the most divided one when none is."""
     rows = view.slice_trace.scores.shape[-2]
+    part = in_view(view)
     if view.state.row is not None:
-        return min(view.state.row, rows - 1)
+        return (
+            max(part.start, min(view.state.row, rows - 1, part.stop - 1))
+            if is_cut(view)
+            else min(view.state.row, rows - 1)
+        )
     words = view.slice.query_labels
     if words is None or view.slice.key_labels != words:
         return 0
+    if view.state.real_head:  # [CLS] and [SEP] stand for no word
+        return 1 + most_divided_row(view.slice_trace, words, slice(1, rows - 1))
     return most_divided_row(view.slice_trace, [spelling_of(word) for word in words])
 
 
@@ -109,9 +121,9 @@ def status(view: View) -> str:
     """`11 tokens · d = 32 · √d = 5.657`, the formula, and how to read the picture."""
     trace = view.slice_trace
     d, state = trace.q.shape[-1], view.state
-    left_out = read_tokens(state.text).controls if state.text is not None and state.model is None else 0
+    left_out = read_tokens(state.text).controls if state.text is not None and not state.real_head else 0
     source, unit = "", "token"
-    if state.model is not None:
+    if state.real_head:
         source, unit = f"MiniLM layer {state.layer}, head {state.modelhead} · ", "piece"
     note = f" · {plural(left_out, 'control character')} left out" if left_out else ""
     return (
@@ -142,8 +154,8 @@ def picture(view: View, rows: tuple[str, ...], columns: tuple[str, ...]) -> str:
         return (
             f'<p class="caption">{caption}</p><div class="canvas-slot" data-canvas="weights"></div>{legend()}'
         )
-    table = heat_table(trace.weights, view.given_out, rows, columns, caption=caption)
-    return f'<div class="scroll heat-scroll{without_special(view.state)}">{table}</div>{legend()}'
+    table = heat_table(trace.weights, view.given_out, rows, columns, caption=caption, part=in_view(view))
+    return f'<div class="scroll heat-scroll">{table}</div>{legend()}'
 
 
 def inverse_root(trace: Trace) -> str:
@@ -164,7 +176,7 @@ def temperature_words(trace: Trace) -> str:
 
 def real_and_standing_in(view: View) -> str:
     """What of this is a transformer's own arithmetic and what only takes the place of trained parts, with live scores."""
-    if view.state.model is not None:
+    if view.state.real_head:
         from attention_lab.model.encoder import pass_of
         from attention_lab.render.heat_model import real
 

@@ -10,10 +10,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from attention_lab.compute import view_of
+from attention_lab.compute import unplaced, view_of
 from attention_lab.model.encoder import Encoder, pass_of
-from attention_lab.render import heat_model, heatmap, panels
-from attention_lab.render.html import shade
+from attention_lab.render import heat_canvas, heat_export, heat_model, heatmap, panels
+from attention_lab.render.html import number, shade
+from attention_lab.render.view import View
 from attention_lab.state import State
 
 TEXT = "The cats sat."
@@ -59,10 +60,18 @@ def test_the_table_of_heads_shows_only_what_is_computed(tiny: Encoder) -> None:
     sentence.layer(0)
     html = heat_model.heads(sentence, State.from_fragment(FRAGMENT))
     assert html.count('data-layer="0"') == 3 and 'data-layer="1"' not in html
-    assert html.count("not here yet") == 1
+    assert html.count("being computed") == 1
     sentence.layer(1)
     html = heat_model.heads(sentence, State.from_fragment(FRAGMENT))
     assert html.count("<img") == 6 and html.count('aria-pressed="true"') == 1
+
+
+def test_a_layer_that_has_not_arrived_is_not_in_the_table(tiny: Encoder) -> None:
+    del tiny.layers[1]
+    sentence = pass_of(TEXT)
+    sentence.layer(0)
+    html = heat_model.heads(sentence, State.from_fragment(FRAGMENT))
+    assert html.count("not here yet") == 1 and html.count("<img") == 3
 
 
 def test_the_mask_is_called_a_what_if(tiny: Encoder) -> None:
@@ -71,11 +80,101 @@ def test_the_mask_is_called_a_what_if(tiny: Encoder) -> None:
     assert "A what-if" not in heatmap.render(view_of(State.from_fragment(FRAGMENT)))["heatmap-real"]
 
 
-def test_special_pieces_leave_the_view_and_not_the_arithmetic(tiny: Encoder) -> None:
-    shown, hidden = (view_of(State.from_fragment(FRAGMENT + more)) for more in ("", "&special=hide"))
-    assert "no-special" in heatmap.render(hidden)["heatmap-table"]
-    assert "no-special" not in heatmap.render(shown)["heatmap-table"]
-    np.testing.assert_array_equal(shown.slice_trace.weights, hidden.slice_trace.weights)
+class TestLeftOutOfView:
+    """[CLS] and [SEP] leave every view, never the arithmetic: Σ, denominators and entropies stay those of all pieces."""
+
+    @pytest.fixture
+    def both(self, tiny: Encoder) -> tuple[View, View]:
+        shown, hidden = (view_of(State.from_fragment(FRAGMENT + more)) for more in ("", "&special=hide"))
+        np.testing.assert_array_equal(shown.slice_trace.weights, hidden.slice_trace.weights)
+        return shown, hidden
+
+    @staticmethod
+    def cells(html: str) -> dict[tuple[int, int], str]:
+        found = re.findall(r'data-i="(\d+)" data-j="(\d+)" data-value="([^"]+)"', html)
+        return {(int(i), int(j)): value for i, j, value in found}
+
+    def test_the_table_keeps_numbers_places_and_sums(self, both: tuple[View, View]) -> None:
+        whole, part = (self.cells(heatmap.render(view)["heatmap-table"]) for view in both)
+        assert part == {(i, j): value for (i, j), value in whole.items() if 0 < i < 6 and 0 < j < 6}
+        html = heatmap.render(both[1])["heatmap-table"]
+        sums = [float(value) for value in re.findall(r'data-sum="([^"]+)"', html)]
+        assert sums == pytest.approx([1.0] * 5)
+        assert "[CLS]" not in html and "[SEP]" not in html
+        assert (
+            html.count('tabindex="0"') == 1 and 'data-set="row=1"' in html and 'data-set="row=0"' not in html
+        )
+
+    def test_the_sentence_and_the_pieces(self, both: tuple[View, View]) -> None:
+        slots = heatmap.render(both[1])
+        assert re.findall(r'data-strip="(\d)"', slots["heatmap-strip"]) == list("12345")
+        assert re.findall(r'data-set="row=(\d)"', slots["heatmap-chips"]) == list("12345")
+        assert "left out of view" in slots["heatmap-chips"]
+
+    def test_the_open_row_says_what_is_missing(self, both: tuple[View, View]) -> None:
+        whole, part = (heatmap.render(replace_row(view, 3))["heatmap-row"] for view in both)
+        assert re.findall(r'data-j="(\d)" data-term="weight"', part) == list("12345")
+        assert "data-left-out" in part and "data-left-out" not in whole
+        assert "strongest key in view" in part and "strongest key in view" not in whole
+        weights = both[1].slice_trace.weights[3]
+        assert f"[CLS] {number(float(weights[0]))} and 6 [SEP] {number(float(weights[6]))}" in part
+        assert f"<dd>{number(float(weights[1:6].max()))}</dd>" in part
+        denominator = re.compile(r"softmax denominator</dt><dd>([^<]+)<")
+        assert denominator.findall(part) == denominator.findall(whole)
+
+    @pytest.mark.parametrize(("asked", "shown"), [("0", 1), ("6", 5), ("3", 3), ("99", 5)])
+    def test_the_open_row_is_one_in_view(self, tiny: Encoder, asked: str, shown: int) -> None:
+        view = view_of(State.from_fragment(f"{FRAGMENT}&special=hide&row={asked}"))
+        assert heatmap.selected_row(view) == shown
+        assert ("row" in unplaced(view)) is (asked != "3")
+
+    def test_the_button_closes_a_row_that_it_hides(self, tiny: Encoder) -> None:
+        for row, closes in (("0", True), ("6", True), ("2", False)):
+            html = heatmap.render(view_of(State.from_fragment(f"{FRAGMENT}&row={row}")))["heatmap-head"]
+            assert ("special=hide&amp;row=" in html) is closes
+
+    def test_the_second_setting_and_the_difference(self, tiny: Encoder) -> None:
+        view = view_of(State.from_fragment(f"{FRAGMENT}&special=hide&compare=modelhead%3D0&row=2"))
+        slots = heatmap.render(view)
+        assert "[CLS]" not in slots["heatmap-second"] and "1 the" in slots["heatmap-second"]
+        assert re.findall(r'data-j="(\d)" data-compare="first"', slots["heatmap-difference"]) == list("12345")
+
+    def test_the_canvas(self, both: tuple[View, View]) -> None:
+        """Above 64 pieces the page draws this on canvas; a row opened there is the matrix's own."""
+        whole, part = (heat_canvas.picture_of(view, "weights") for view in both)
+        np.testing.assert_array_equal(part.values, whole.values[1:-1, 1:-1])
+        np.testing.assert_array_equal(part.levels, whole.levels[1:-1, 1:-1])
+        assert (part.rows, part.columns, part.cut) == (whole.rows[1:-1], whole.columns[1:-1], 1)
+        assert heat_canvas.reading(part, 0, 1) == heat_canvas.reading(whole, 1, 2)
+        html = heat_canvas.neighbourhood(part, 0, 0, 2)
+        assert self.cells(html) == {
+            (i, j): repr(float(whole.values[i, j])) for i in range(1, 6) for j in range(1, 6)
+        }
+        assert (
+            '<tr class="selected"><th scope="row"><button type="button" class="row-name" data-set="row=3"'
+            in html
+        )
+
+    def test_pictures_say_so_and_the_csv_has_everything(self, both: tuple[View, View]) -> None:
+        svg = heat_export.export_svg(both[1])
+        assert "[CLS] and [SEP] not shown; Σ counts them" in svg and ">0 [CLS]<" not in svg
+        assert svg.count(">1.00</text>") >= 5
+        csv = heat_export.export_csv(both[1])
+        assert csv == heat_export.export_csv(both[0]) and "0 [CLS]" in csv
+        assert "the CSV holds every row and column" in heatmap.render(both[1])["heatmap-export"]
+        assert "the CSV holds every row and column" not in heatmap.render(both[0])["heatmap-export"]
+
+
+def replace_row(view: View, row: int) -> View:
+    return view_of(replace(view.state, row=row))
+
+
+def test_the_first_row_opened_is_a_word(tiny: Encoder) -> None:
+    for head in range(3):
+        view = view_of(
+            State.from_fragment(f"lab=heatmap&text=The%20cats%20sat.&model=minilm&layer=0&modelhead={head}")
+        )
+        assert 1 <= heatmap.selected_row(view) <= 5
 
 
 @pytest.mark.parametrize(
@@ -100,6 +199,13 @@ def test_boxes_say_what_is_going_on() -> None:
 
 def test_the_parts_can_be_hidden() -> None:
     assert {"heads", "origin"} <= set(panels.NAMES)
+
+
+def test_given_matrices_are_not_a_head() -> None:
+    """A link with Q, K and V and a model: the numbers are the matrices', and a sentence says so."""
+    view = view_of(State.from_fragment("lab=heatmap&q=1,0;0,1&k=1,0;0,1&v=1,2;3,4&model=minilm&special=hide"))
+    assert "MiniLM" not in heatmap.render(view)["heatmap-status"]
+    assert unplaced(view) == {"model": "A real head reads a sentence; these matrices are taken as they are."}
 
 
 def test_model_keys_are_read_and_written() -> None:
