@@ -179,6 +179,7 @@ for (let i = 0, at = 0; i < ranges.length; at += ranges[i + 1], i += 2) {
   words.set(memory.subarray(ranges[i], ranges[i] + ranges[i + 1]), at);
 }
 const file = encode(job.id, ranges, words);
+plan.size = file.length;
 const copy = fresh.slice();
 apply(decode(file.buffer, plan), copy);
 if (!copy.every((word, i) => word === memory[i])) throw new Error("the ranges do not give the memory back");
