@@ -35,8 +35,8 @@ class Engine:
     command: list[str]
 
     @contextlib.contextmanager
-    def showing(self, address: str, profile: Path) -> Iterator[None]:
-        """The page open in this browser, with a profile that keeps its caches between calls."""
+    def showing(self, address: str, profile: Path) -> Iterator[int]:
+        """The page open in this browser (its process), with a profile that keeps its caches between calls."""
         profile.mkdir(parents=True, exist_ok=True)
         command = [part.replace("{profile}", str(profile)) for part in self.command]
         environment = {**os.environ, "XDG_CACHE_HOME": str(profile), "XDG_DATA_HOME": str(profile)}
@@ -54,7 +54,7 @@ class Engine:
             start_new_session=True,
         )
         try:
-            yield
+            yield process.pid
         finally:
             for ending in (signal.SIGTERM, signal.SIGKILL):
                 with contextlib.suppress(ProcessLookupError):

@@ -1,4 +1,7 @@
-"""Open pages one after the other in one browser and gather what each reports: a small server that leads from page to page."""
+"""Open pages one after the other in one browser and gather what each reports: a small server that leads from page to page.
+
+It also tells a page how much memory its process takes, which no page can find out by itself.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,7 @@ from site_builder.console import BuildError
 from site_builder.serve import Handler, Server
 
 from .browsers import Engine
+from .memory import memory_of
 
 REST_SECONDS = 1.0
 LIMIT_SECONDS = 150
@@ -21,7 +25,10 @@ WAIT = "<!doctype html><title>…</title><script>setTimeout(() => location.repla
 
 
 class Guide(Handler):
-    """Serves files as a static host does, and two more addresses: /done takes a report, /go leads to the next page."""
+    """Serves files as a static host does, and three more addresses.
+
+    /done takes a report, /go leads to the next page, /memory has the bytes of the page's process or null.
+    """
 
     server: Rounds
 
@@ -32,11 +39,15 @@ class Guide(Handler):
         if parts.path in ("/done", "/go"):
             self.reply(200, self.server.lead().encode(), body, {"Content-Type": "text/html; charset=utf-8"})
             return
+        if parts.path == "/memory":
+            answer = json.dumps(memory_of(self.server.process)).encode()
+            self.reply(200, answer, body, {"Content-Type": "application/json"})
+            return
         self.server.asked.append(parts.path)
         super().answer(body=body)
 
     def reply(self, status: int, content: bytes, body: bool, headers: dict[str, str]) -> None:
-        lasting = self.path.startswith(("/done", "/go"))
+        lasting = self.path.startswith(("/done", "/go", "/memory"))
         super().reply(
             status, content, body, {**headers, "Cache-Control": "no-store" if lasting else "max-age=3600"}
         )
@@ -50,6 +61,7 @@ class Rounds(Server):
         self.RequestHandlerClass = Guide
         self.pages: list[str] = []
         self.current: str | None = None
+        self.process: int | None = None
         self.reports: dict[str, list[dict[str, Any]]] = defaultdict(list)
         self.asked: list[str] = []
         self.finished = threading.Event()
@@ -76,6 +88,6 @@ class Rounds(Server):
         if self.pages[0].startswith("file:"):
             self.current = self.pages.pop(0)
             first = self.current
-        with engine.showing(first, profile):
+        with engine.showing(first, profile) as self.process:
             if not self.finished.wait(LIMIT_SECONDS):
                 raise BuildError(f"{engine.name} did not finish {self.current} in {LIMIT_SECONDS} s")

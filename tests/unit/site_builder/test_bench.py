@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import gzip
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from site_builder import bench
+from site_builder.bench.memory import memory_of
 from site_builder.console import BuildError
 
 pytestmark = pytest.mark.needs_cpython
@@ -39,6 +43,42 @@ def test_too_few_pairs_are_refused() -> None:
         bench.bench(pairs=6)
 
 
+def test_without_the_model_the_table_says_so() -> None:
+    result = {
+        "date": "2026-01-01",
+        "machine": "m",
+        "browsers": {"Chromium": "1"},
+        "pairs": 7,
+        "bytes": {"parts": {"x": 1_000_000}, "until ready": 1_000_000, "single file": 2_000_000},
+        "real head": False,
+    }
+    assert bench.table(result, [])[-1] == bench.NO_HEAD
+
+
+@pytest.mark.skipif(not Path("/proc/self/smaps_rollup").exists(), reason="only Linux tells a process's share")
+def test_the_memory_of_a_page_is_that_of_its_largest_process() -> None:
+    program = "import sys; held = b'x' * int(sys.argv[1]); print('up', flush=True); sys.stdin.read()"
+    started = [
+        subprocess.Popen(
+            [sys.executable, "-c", program, str(size), kind], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+        for size, kind in (
+            (1, "--type=renderer"),
+            (80_000_000, "--type=renderer"),
+            (200_000_000, "--type=gpu"),
+        )
+    ]
+    try:
+        for process in started:
+            assert process.stdout is not None and process.stdout.readline() == b"up\n"
+        found = memory_of(os.getpid())
+        assert found is not None and 80_000_000 <= found < 140_000_000
+    finally:
+        for process in started:
+            process.communicate()
+    assert memory_of(None) is None
+
+
 def test_a_missed_limit_is_named_in_the_table() -> None:
     figure = bench.figure_of("ready", "Chromium", "ms", [(5.0, 10.0)], 0.3)
     result = {
@@ -47,6 +87,7 @@ def test_a_missed_limit_is_named_in_the_table() -> None:
         "browsers": {"Chromium": "1"},
         "pairs": 7,
         "bytes": {"parts": {"x": 1_000_000}, "until ready": 1_000_000, "single file": 2_000_000},
+        "real head": True,
     }
     text = "\n".join(bench.table(result, [figure]))
     assert "| ready | Chromium | 5 ms | 10 ms | 0.50 | 0.50–0.50 | 0.3 (missed) |" in text
