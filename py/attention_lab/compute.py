@@ -88,9 +88,7 @@ def _sources(state: State) -> tuple[dict[str, Array], tuple[str, ...] | None]:
         from attention_lab.model.encoder import pass_of
 
         sentence = pass_of(state.text)
-        q, k, v = (
-            each + 0.0 for each in sentence.head(state.layer, state.modelhead)
-        )  # the pass keeps its own
+        q, k, v = sentence.head(state.layer, state.modelhead)
         return {"q": q, "k": k, "v": v}, sentence.pieces
     if state.text is not None and state.q is None:
         from attention_lab.inputs.sentence import DEFAULT_DIMENSION, read_sentence

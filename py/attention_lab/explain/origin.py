@@ -43,14 +43,14 @@ class Origin:
 
 def origin_of(sentence: Pass, layer: int, head: int, row: int) -> Origin:
     """The origin of the query at `row` in one head. Raises ModelError when the layer is not loaded."""
-    done = sentence.layer(layer)
+    x = sentence.layer(layer).x[row]
     encoder, way = sentence.encoder, sentence.embedded
     assert encoder.embeddings is not None
-    d = done.q.shape[-1]
+    d = len(x) // encoder.facts.heads
     mine = slice(head * d, (head + 1) * d)
     query = encoder.layers[layer].query
     return Origin(
         sentence.pieces[row], int(encoder.embeddings.original[sentence.ids[row]]), row, layer,
         way.word[row], way.position[row], way.kind[row], way.total[row], way.out[row],
-        done.x[row], query.weight[mine], query.bias[mine], done.q[head][row],
+        x, query.weight[mine], query.bias[mine], sentence.head(layer, head)[0][row],
     )  # fmt: skip

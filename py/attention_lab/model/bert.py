@@ -55,13 +55,17 @@ class Linear:
         """W as the numbers it stands for, (outputs, inputs)."""
         return restored(self.rows, self.scales)
 
+    def some(self, x: Array, part: slice) -> Array:
+        """Only some of the outputs, (n, outputs of `part`)."""
+        return np.asarray(x @ restored(self.rows[part], self.scales[part]).T + self.bias[part])
+
     def __call__(self, x: Array) -> Steps[Array]:
         """A few outputs at a time, so that W never stands in memory as float64 as a whole."""
         out = np.empty((len(x), len(self.rows)))
         size = max(1, PRODUCTS // max(x.size, 1))
         for start in range(0, len(self.rows), size):
             part = slice(start, start + size)
-            out[:, part] = x @ restored(self.rows[part], self.scales[part]).T + self.bias[part]
+            out[:, part] = self.some(x, part)
             yield
         return out
 
@@ -174,16 +178,14 @@ class Embeddings:
 
 @dataclass(frozen=True, eq=False)
 class LayerPass:
-    """One layer on one sentence: its input (n, hidden), q, k and v (heads, n, d), weights (heads, n, n), its output.
+    """One layer on one sentence: its input (n, hidden), the weights of its heads (heads, n, n), its output (n, hidden).
 
-    The other stages of a head are computed again when it is looked at: kept for all heads they would take 50 MB.
+    The weights, in float32, are for the table of all heads. Everything else of a head is computed again, in float64, when
+    it is looked at: kept for all 72 heads it would take 60 MB for 128 pieces.
     """
 
     x: Array
-    q: Array
-    k: Array
-    v: Array
-    weights: Array
+    weights: NDArray[np.float32]
     out: Array
 
 
@@ -218,10 +220,16 @@ class Layer:
         n, width = x.shape
         return np.ascontiguousarray(x.reshape(n, self.heads, width // self.heads).transpose(1, 0, 2))
 
-    def attention(self, q: Array, k: Array, v: Array) -> Steps[tuple[Array, Array]]:
+    def head(self, x: Array, head: int) -> tuple[Array, Array, Array]:
+        """q, k and v (n, d) of one head from the layer's input."""
+        d = x.shape[1] // self.heads
+        mine = slice(head * d, (head + 1) * d)
+        return self.query.some(x, mine), self.key.some(x, mine), self.value.some(x, mine)
+
+    def attention(self, q: Array, k: Array, v: Array) -> Steps[tuple[NDArray[np.float32], Array]]:
         """softmax(QKᵀ/√d) and softmax(QKᵀ/√d)V of every head, some heads at a time: (heads, n, n), (heads, n, d)."""
         heads, n, _ = q.shape
-        weights, output = np.empty((heads, n, n)), np.empty_like(v)
+        weights, output = np.empty((heads, n, n), np.float32), np.empty_like(v)
         size = max(1, CELLS // (n * n))
         for start in range(0, heads, size):
             part = slice(start, start + size)
@@ -240,4 +248,4 @@ class Layer:
         middle = self.after_norm(x + (yield from self.after(joined)))
         inner = yield from gelu_of((yield from self.up(middle)))
         out = self.down_norm(middle + (yield from self.down(inner)))
-        return LayerPass(x, q, k, v, weights, out)
+        return LayerPass(x, weights, out)

@@ -22,7 +22,7 @@ MOST_PIECES = 128
 KEPT = 4
 """Sentences whose passes are remembered: the one on show, the one compared with it, and the ones before."""
 KEPT_PIECES = 2 * MOST_PIECES
-"""Pieces that these have together; the two last ones are kept in any case. 128 pieces take 22 MB."""
+"""Pieces that these have together; the two last ones are kept in any case. 128 pieces take 8 MB."""
 
 
 class ModelError(LabError):
@@ -148,8 +148,8 @@ class Pass:
         heads = self.encoder.facts.heads
         if not 0 <= head < heads:
             raise ModelError(f"There is no head {head}: expected 0 to {heads - 1}.", field="modelhead")
-        whole = self.layer(layer)
-        return whole.q[head], whole.k[head], whole.v[head]
+        x = self.layer(layer).x
+        return self.encoder.layers[layer].head(x, head)
 
 
 class Current:

@@ -62,7 +62,7 @@ def small_heads(sentence: Pass, layer: int) -> list[Small]:
     """Every head of one computed layer, drawn once."""
     done = sentence.done[layer]
     if done not in _drawn:
-        found = tags(done.weights, sentence.pieces)
+        found = tags(done.weights.astype(np.float64), sentence.pieces)
         _drawn[done] = [
             Small(tag, picture(weights)) for tag, weights in zip(found, done.weights, strict=True)
         ]

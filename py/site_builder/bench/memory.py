@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def memory_of(process: int | None) -> int | None:
-    """Bytes of the largest page process below this one: its own, and its share of what processes share (Pss).
+    """Private bytes of the largest page process below this one: without the browser's own code, which processes share.
 
     None where the system does not say, as outside Linux.
     """
@@ -26,7 +26,7 @@ def memory_of(process: int | None) -> int | None:
         try:
             if b"--type=renderer" in (place / "cmdline").read_bytes():
                 lines = (place / "smaps_rollup").read_text().splitlines()
-                found.append(1024 * int(next(line for line in lines if line.startswith("Pss:")).split()[1]))
-        except (OSError, StopIteration):
+                found.append(1024 * sum(int(line.split()[1]) for line in lines if line.startswith("Private_")))
+        except OSError:
             continue
     return max(found, default=None)
