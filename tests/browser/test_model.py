@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, Page, Route, expect
+from playwright.sync_api import Browser, Frame, Page, Route, expect
 
 from attention_lab.compute import view_of
 from attention_lab.model.encoder import Current
 from attention_lab.model.folder import load_folder
 from attention_lab.state import State
+from site_builder.serve import Handler, Server, background, running
 
 HEAT = '[data-lab-panel="heatmap"]'
 LOADED = 60_000
@@ -150,10 +152,92 @@ class TestNumbers:
         go(with_model, fragment())
         corner = with_model.locator(f'{HEAT} td[data-i="0"][data-j="0"]')
         expect(corner).to_be_visible()
+        whole = shown(with_model)
         with_model.get_by_role("button", name="Leave out [CLS] and [SEP]").click()
-        expect(corner).to_be_hidden()
-        expect(with_model.locator(f'{HEAT} td[data-i="1"][data-j="1"]')).to_be_visible()
-        assert shown(with_model).shape == (9, 9)
+        expect(corner).to_have_count(0)
+        np.testing.assert_array_equal(shown(with_model), whole[1:-1, 1:-1])
+        sums = with_model.locator(f'{HEAT} table[data-stage="weights"] [data-sum]').evaluate_all(
+            "(cells) => cells.map((cell) => Number(cell.dataset.sum))"
+        )
+        np.testing.assert_allclose(sums, 1)
+        with_model.locator(f'{HEAT} td[tabindex="0"]').first.focus()
+        with_model.keyboard.press("ArrowDown")
+        with_model.keyboard.press("ArrowLeft")  # there is no column to the left
+        assert with_model.evaluate(
+            "[document.activeElement.dataset.i, document.activeElement.dataset.j]"
+        ) == [
+            "2",
+            "1",
+        ]
+        with_model.get_by_role("button", name="Show [CLS] and [SEP]").click()
+        expect(corner).to_be_visible()
+
+    def test_special_pieces_are_left_out_of_the_canvas(self, with_model: Page) -> None:
+        """Above 64 pieces: the first row of the canvas is the first word, and Enter opens that word's row."""
+        go(with_model, fragment("cat " * 40 + "dog " * 30, 2, 1, special="hide"))
+        canvas = with_model.locator(f"{HEAT} canvas")
+        expect(canvas).to_have_attribute("aria-label", re.compile("^Heatmap of 70 rows and 70 columns"))
+        canvas.focus()
+        for key in ("Home", *["PageUp"] * 5, "ArrowDown", "Enter"):
+            canvas.press(key)
+        expect(with_model.locator(f"{HEAT} table[data-row-trace]")).to_have_attribute("data-i", "2")
+        expect(with_model.locator(f"{HEAT} .canvas-reading")).to_contain_text("2 cat → 1 cat: ")
+        expect(with_model.locator(f"{HEAT} [data-left-out]")).to_contain_text("71 [SEP]")
+
+    def test_files_without_and_with_the_special_pieces(self, with_model: Page) -> None:
+        go(with_model, fragment(special="hide"))
+        saved = {}
+        for kind in ("svg", "csv"):
+            with with_model.expect_download() as download:
+                with_model.locator(f'[data-export="{kind}"]').click()
+            saved[kind] = Path(str(download.value.path())).read_bytes().decode()
+        assert "[CLS] and [SEP] not shown" in saved["svg"] and ">0 [CLS]<" not in saved["svg"]
+        assert saved["csv"].startswith("query,0 [CLS],1 the") and saved["csv"].count("\r\n") == 10
+        with with_model.expect_download() as download:
+            with_model.locator('[data-export="png"]').click()
+        assert Path(str(download.value.path())).read_bytes().startswith(b"\x89PNG")
+
+    def test_a_long_sentence_leaves_the_page_its_turns(self, with_model: Page) -> None:
+        """128 pieces: between the slices the page's own timers run, and it says how far the work is."""
+        go(with_model, fragment("short", 5, 0))
+        turns, words = with_model.evaluate(
+            """async (hash) => {
+                let turns = 0;
+                const words = new Set();
+                const timer = setInterval(() => {
+                    turns++;
+                    const note = document.getElementById("stale-note");
+                    if (!note.hidden) words.add(note.textContent);
+                }, 1);
+                location.hash = hash;
+                const there = () => document.querySelector(".heat-status")?.textContent.includes("128 pieces");
+                for (let i = 0; i < 2000 && !there(); i++) await new Promise((done) => setTimeout(done, 10));
+                clearInterval(timer);
+                return [turns, [...words]]; }""",
+            "#" + fragment("bird " * 126, 5, 0),
+        )
+        assert turns >= 25
+        assert any("layers for 128 pieces" in text and "the one before" in text for text in words)
+        expect(with_model.locator("#stale-note")).to_be_hidden()
+
+    def test_work_on_a_sentence_that_is_gone_is_dropped(self, with_model: Page) -> None:
+        go(with_model, fragment("short", 5, 0))
+        done = with_model.evaluate(
+            """async ([long, short]) => {
+                location.hash = long;
+                await new Promise((done) => setTimeout(done, 60));
+                location.hash = short;
+                const there = () => document.querySelector(".heat-status")?.textContent.includes(" 4 pieces");
+                for (let i = 0; i < 2000 && !there(); i++) await new Promise((done) => setTimeout(done, 10));
+                await new Promise((done) => setTimeout(done, 300));
+                const { loadPyodide } = await import(new URL("./runtime.mjs", location.href).href);
+                const python = await loadPyodide({});
+                return python.runPython(`
+from attention_lab.model.encoder import Current
+len(Current.encoder.pass_of("fish " * 125 + "fish").done)`); }""",
+            ["#" + fragment("fish " * 125 + "fish", 5, 0), "#" + fragment("two words", 5, 0)],
+        )
+        assert done < 6
 
     def test_up_to_128_pieces(self, with_model: Page) -> None:
         go(with_model, fragment("cat " * 126, 5, 0))
@@ -287,6 +371,62 @@ class TestFetching:
         page.select_option("#model", "minilm")
         phase(page, "failed")
         expect(page.locator("#model-box")).to_contain_text("The spelling vectors still work")
+
+
+class Closed(Handler):
+    """Serves the model to pages of its own origin only."""
+
+    def reply(self, status: int, content: bytes, body: bool, headers: dict[str, str]) -> None:
+        if "/models/" in self.path:
+            headers = {
+                name: value for name, value in headers.items() if not name.startswith("Access-Control")
+            }
+        super().reply(status, content, body, headers)
+
+
+@pytest.mark.needs_model
+class TestOpaqueFrame:
+    """A frame with sandbox="allow-scripts" alone has no origin of its own: no caches, and every fetch is foreign."""
+
+    def frame(self, page: Page, site: str, folder: Path) -> Frame:
+        source = f"{site}#{fragment(embed='1')}".replace("&", "&amp;")
+        body = f'<iframe src="{source}" width="1000" height="800" sandbox="allow-scripts"></iframe>'
+        (folder / "index.html").write_text(f"<!doctype html><title>Notes</title>{body}", encoding="utf-8")
+        with running(folder) as host:
+            page.goto(host.address)
+            page.wait_for_function("frames.length > 0")
+            frame = page.frames[1]
+            frame.wait_for_function("document.documentElement.dataset.model === 'offer'", timeout=90_000)
+        assert frame.evaluate("window.origin") == "null"
+        return frame
+
+    def test_the_head_works(self, fresh_page: Callable, site: str, tmp_path: Path) -> None:
+        """The host sends Access-Control-Allow-Origin, as build.py serve and most static hosts do."""
+        page = fresh_page(site).page
+        frame = self.frame(page, site, tmp_path)
+        frame.get_by_role("button", name="Fetch it").click()
+        frame.wait_for_function("document.documentElement.dataset.model === 'ready'", timeout=LOADED)
+        expect(frame.locator(".heat-status")).to_contain_text("MiniLM layer 0, head 0")
+        expected = view_of(State.from_fragment(fragment())).slice_trace.weights
+        cells = frame.locator(f'{HEAT} table[data-stage="weights"] td[data-j]')
+        found = cells.evaluate_all("(cells) => cells.map((cell) => Number(cell.dataset.value))")
+        np.testing.assert_allclose(found, expected.ravel(), rtol=1e-7, atol=1e-12)
+
+    def test_a_host_that_does_not_allow_it(
+        self, fresh_page: Callable, dist: Path, site: str, tmp_path: Path
+    ) -> None:
+        """The page itself is here, the model stands on a host that answers its own pages only."""
+        closed = Server(dist, 0, urlsplit(site).path)
+        closed.RequestHandlerClass = Closed
+        with background(closed):
+            page = fresh_page(closed.address).page
+            frame = self.frame(page, closed.address, tmp_path)
+            frame.get_by_role("button", name="Fetch it").click()
+            frame.wait_for_function("document.documentElement.dataset.model === 'failed'", timeout=LOADED)
+            expect(frame.locator("#model-box")).to_contain_text("this frame may not read from")
+            expect(frame.locator("#model-box")).to_contain_text("The spelling vectors still work.")
+            frame.get_by_role("button", name="Use spelling vectors").click()
+            expect(frame.locator(".heat-status")).to_contain_text("7 tokens")
 
 
 def test_the_single_file_says_that_it_has_no_model(single_file: object) -> None:

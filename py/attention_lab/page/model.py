@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from attention_lab.state import State
 
 CACHE = "attention-lab-model"
+FOREIGN = "this frame may not read from its host (it is sandboxed without allow-same-origin), or the network gave no answer"
 SLICE = 12.0
 """Milliseconds of computing after which the page gets its turn."""
 PATIENCE = 200.0
@@ -47,7 +48,7 @@ class ModelPage:
         self.phase = "checking" if self.url else "absent"
         self.done = 0
         self.begun = False
-        self.turn = 0
+        self.turns = {"view": 0, "heads": 0}  # counted up whenever older work of the kind is stale
         self.abort: Any = None
         self.facts: Manifest | None = None
         self.taken: set[str] = set()
@@ -133,9 +134,9 @@ class ModelPage:
         except LabError as error:
             self.phase, self.message = "failed", str(error)
         except (JsException, OSError) as error:
-            reason = (
-                "the network gave no answer" if "fetch" in str(error).lower() else str(error).split("\n")[0]
-            )
+            reason = str(error).split("\n")[0]
+            if "fetch" in reason.lower():
+                reason = FOREIGN if str(window.origin) == "null" else "the network gave no answer"
             self.phase, self.message = (
                 "failed",
                 f"The real head could not be fetched: {reason}. The spelling vectors still work.",
@@ -279,10 +280,11 @@ class ModelPage:
 
     def waits(self, state: State) -> bool:
         """Whether numbers that this state shows are still to be computed. Then they are, and the app is drawn after."""
-        self.turn += 1
+        for what in self.turns:
+            self.turns[what] += 1
         jobs = list(self._jobs(state))
         if jobs:
-            self._spawn(self._compute(self.turn, jobs))
+            self._spawn(self._compute(jobs))
         return bool(jobs)
 
     def _jobs(self, state: State) -> Iterator[tuple[Pass, int]]:
@@ -298,47 +300,48 @@ class ModelPage:
                 if len(sentence.done) <= each.layer:
                     yield sentence, each.layer
 
-    async def _compute(self, turn: int, jobs: list[tuple[Pass, int]]) -> None:
-        begun = window.performance.now()
+    async def _compute(self, jobs: list[tuple[Pass, int]]) -> None:
+        begun, turn = window.performance.now(), self.turns["view"]
         for sentence, layer in jobs:
-            async for _ in self._slices(turn, sentence, layer):
+            async for _ in self._slices("view", sentence, layer):
                 if window.performance.now() - begun > PATIENCE:
                     self.app.wait_for(
                         f"Computing: {len(sentence.done)} of {layer + 1} layers for {len(sentence.pieces)} pieces …"
                     )
-        if turn == self.turn:
+        if turn == self.turns["view"]:
             self.app.show(write_form=False)
 
-    async def _slices(self, turn: int, sentence: Pass, layer: int) -> AsyncIterator[None]:
+    async def _slices(self, what: str, sentence: Pass, layer: int) -> AsyncIterator[None]:
         """Compute up to a layer; after each slice the page has its turn. Ends early when this work is stale."""
+        turn = self.turns[what]
         until = window.performance.now() + SLICE
         for _ in sentence.steps(layer):
             if window.performance.now() >= until:
                 yield
                 await asyncio.sleep(0)
-                if turn != self.turn:
+                if turn != self.turns[what]:
                     return
                 until = window.performance.now() + SLICE
 
     def show_heads(self) -> None:
         """Draw the table of all heads, computing what is missing."""
-        self.turn += 1
-        self._spawn(self._draw_heads(self.turn))
+        self.turns["heads"] += 1
+        self._spawn(self._draw_heads())
 
-    async def _draw_heads(self, turn: int) -> None:
-        encoder, state = Current.encoder, self.app.state
+    async def _draw_heads(self) -> None:
+        encoder, state, turn = Current.encoder, self.app.state, self.turns["heads"]
         if encoder is None or state.lab != "heatmap" or not state.real_head or not encoder.ready:
             return
         try:
             sentence: Pass = encoder.pass_of(state.text or "")
             for layer in range(encoder.ready):
-                async for _ in self._slices(turn, sentence, layer):
+                async for _ in self._slices("heads", sentence, layer):
                     pass
-                if turn != self.turn:
+                if turn != self.turns["heads"]:
                     return
                 small_heads(sentence, layer)
                 await asyncio.sleep(0)
         except LabError:
             return  # the sentence has an error of its own, which stands beside it
-        if turn == self.turn:
+        if turn == self.turns["heads"]:
             self.app._write({"heatmap-heads": heads(sentence, self.app.state)})

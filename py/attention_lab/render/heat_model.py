@@ -185,7 +185,7 @@ def box(phase: str, done: int, total: int, message: str) -> str:
         )
     if phase == "failed":
         return (
-            f'<p class="error">{escape(message)} What has arrived is kept.</p>'
+            f'<p class="error">{escape(message)}{" What has arrived is kept." if done else ""}</p>'
             f'<p><button type="button" data-model="load">Try again</button> {instead}</p>'
         )
     return f'<p class="error">{escape(message)}</p><p>{instead}</p>'

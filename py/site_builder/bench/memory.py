@@ -26,7 +26,9 @@ def memory_of(process: int | None) -> int | None:
         try:
             if b"--type=renderer" in (place / "cmdline").read_bytes():
                 lines = (place / "smaps_rollup").read_text().splitlines()
-                found.append(1024 * sum(int(line.split()[1]) for line in lines if line.startswith("Private_")))
+                found.append(
+                    1024 * sum(int(line.split()[1]) for line in lines if line.startswith("Private_"))
+                )
         except OSError:
             continue
     return max(found, default=None)
