@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 
 from attention_lab.render.panels import EVERY, PANELS, panels_of, stylesheet
 from attention_lab.render.recipes import RECIPES, Frame, recipe
-from attention_lab.state import STAGES
+from attention_lab.state import SPECS, STAGES, State
 
 ROOT = Path(__file__).parents[2]
 EMBEDDING = ROOT / "static" / "docs" / "embedding.md"
@@ -100,3 +101,33 @@ def test_every_stage_can_be_chosen_for_the_numbers_to_be_checked() -> None:
     page = (ROOT / "index.html").read_text(encoding="utf-8")
     select = page[page.index('<select id="stage"') :].partition("</select>")[0]
     assert re.findall(r'<option value="(\w+)"', select) == list(STAGES)
+
+
+def test_the_keys_of_a_real_head_stand_in_their_document() -> None:
+    """Each row of the table is a key of the fragment, and the range it names is what the state takes."""
+    text = (ROOT / "static" / "docs" / "real-head.md").read_text("utf-8")
+    keys = re.findall(r"^\| `(\w+)` \|", text, re.M)
+    assert (
+        {"text", "model", "layer", "modelhead", "special", "row", "entry", "compare"}
+        == set(keys)
+        <= set(SPECS)
+    )
+    for key, last in re.findall(r"^\| `(\w+)` \| 0 to (\d+) \|", text, re.M):
+        assert SPECS[key].parse(last) == int(last)
+        with pytest.raises(ValueError):
+            SPECS[key].parse(str(int(last) + 1))
+    (link,) = re.findall(r"index\.html(#lab=heatmap\S+)", text)
+    state = State.from_fragment(link)
+    assert state.real_head and not state.notes and (state.layer, state.modelhead, state.row) == (2, 3, 5)
+
+
+def test_the_document_names_the_package_and_the_pieces_that_are_packed() -> None:
+    text = (ROOT / "static" / "docs" / "real-head.md").read_text("utf-8")
+    notices = (ROOT / "static" / "NOTICES.html").read_text("utf-8")
+    packing = (ROOT / "py" / "site_builder" / "pack_model.py").read_text("utf-8")
+    pieces = f"{int(re.findall(r'^PIECES = ([0-9_]+)$', packing, re.M)[0]):,}"
+    (stretch,) = re.findall(r"^STRETCH = (\d+)$", packing, re.M)
+    package = json.loads((ROOT / "py" / "site_builder" / "pins.json").read_text("utf-8"))["packages"]["model"]
+    assert package in text and package.replace("==", " ") in notices
+    assert f" {pieces} are kept" in text and f"cut to {pieces} pieces" in notices
+    assert f"every {stretch} entries" in text

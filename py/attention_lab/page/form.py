@@ -62,10 +62,17 @@ def write(state: State) -> None:
         "causal-offset": causal if is_offset else "",
         "alignment": "offset" if is_offset else causal or "top-left",
     }
+    source = ""  # what an empty box of a matrix stands for
+    if state.real_head:
+        source = f"from MiniLM, layer {state.layer}, head {state.modelhead}"
+    elif state.text is not None and state.q is None:
+        source = "from the sentence"
     for element in by_id("lab-form").elements:
         name = element.name
         if not name:
             continue
+        if name in MATRICES and element.placeholder != source:
+            element.placeholder = source
         if element.type == "checkbox":
             element.checked = scale != "none" if name == "scale" else bool(values.get(name))
         elif element.value != fields.get(name, ""):

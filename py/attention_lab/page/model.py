@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 CACHE = "attention-lab-model"
 FOREIGN = "this frame may not read from its host (it is sandboxed without allow-same-origin), or the network gave no answer"
-SLICE = 12.0
+SLICE = 25.0
 """Milliseconds of computing after which the page gets its turn."""
 PATIENCE = 200.0
 """Milliseconds of computing after which the old result is marked as old."""
@@ -301,10 +301,11 @@ class ModelPage:
                     yield sentence, each.layer
 
     async def _compute(self, jobs: list[tuple[Pass, int]]) -> None:
-        begun, turn = window.performance.now(), self.turns["view"]
+        begun, turn, told = window.performance.now(), self.turns["view"], -1
         for sentence, layer in jobs:
             async for _ in self._slices("view", sentence, layer):
-                if window.performance.now() - begun > PATIENCE:
+                if len(sentence.done) != told and window.performance.now() - begun > PATIENCE:
+                    told = len(sentence.done)
                     self.app.wait_for(
                         f"Computing: {len(sentence.done)} of {layer + 1} layers for {len(sentence.pieces)} pieces …"
                     )

@@ -101,13 +101,13 @@ def second_picture(
         words = f"The second setting cannot be computed: {escape(str(error))}"
         return slots | {"heatmap-second": f'<p class="error">{words}</p>'}
     then = other.slice_trace
-    caption = f"Second setting: {setting_words(second)}"
+    caption = setting_words(second)
     note = ""
     if second.text != view.state.text or second.real_head != view.state.real_head:
         rows, labels = query_labels(other), key_labels(other)  # other tokens: each picture has its own names
-        caption += (
-            f" · “{escape(second.text[:80])}”" if second.text and second.text != view.state.text else ""
-        )
+        if second.text and second.text != view.state.text:
+            caption = f"“{escape(second.text[:80])}” · {caption}"
+    caption = f"Second setting: {caption}"
     if view.slice_trace.weights.shape != then.weights.shape:
         note = '<p class="hint">The two have different tokens, so their rows are not subtracted.</p>'
     if max(then.weights.shape) > most_table:

@@ -50,7 +50,7 @@ _TEXT = {
     "kind": "+ embedding of its kind (one kind here)",
     "total": "= their sum",
     "embedded": "layer norm: minus the mean, over the standard deviation, × gain + bias",
-    "x": "x, what W_Q meets",
+    "x": "x, the input of W<sub>Q</sub>",
 }
 
 
@@ -70,7 +70,7 @@ def _terms(found: Origin, c: int) -> str:
     largest = " ".join(
         f'{"+" if products[i] >= 0 else "−"} {number(abs(float(products[i])))} <span class="quiet">(i = {i})</span>'
         for i in order.tolist()
-    )
+    ).removeprefix("+ ")
     lines = "".join(
         f'<tr><th scope="row">{i}</th>'
         + "".join(f'<td class="n" data-value="{value!r}">{number(value)}</td>' for value in values)
@@ -91,7 +91,17 @@ def _terms(found: Origin, c: int) -> str:
     )
     heads = "".join(
         f'<th scope="col">{name}</th>'
-        for name in ("i", "piece", "position", "kind", "sum", "after norm", "xᵢ", f"W_Q[{c}, i]", "product")
+        for name in (
+            "i",
+            "piece",
+            "position",
+            "kind",
+            "sum",
+            "after norm",
+            "xᵢ",
+            f"W<sub>Q</sub>[{c}, i]",
+            "product",
+        )
     )
     return (
         f'<p data-entry="{c}">q<sub>{c}</sub> = {largest} {"+" if rest >= 0 else "−"} {number(abs(rest))} <span class="quiet">(the other {len(products) - LARGEST})</span> '

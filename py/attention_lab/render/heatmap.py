@@ -130,7 +130,7 @@ def status(view: View) -> str:
         f'<p class="heat-status">{source}{plural(trace.scores.shape[-1], unit)} · d = {d} · √d = {math.sqrt(d):.3f}{note}</p>'
         f'<p class="heat-formula">{formula(view)}</p>'
         '<p class="hint">Read it like a book: each row is one word looking, each column a word it looks at, and each row of '
-        "weights adds up to 1. Choose a row’s header to open its arithmetic.</p>"
+        f"weights adds up to 1{', together with [CLS] and [SEP], which are left out of view' if is_cut(view) else ''}. Choose a row’s header to open its arithmetic.</p>"
     )
 
 
