@@ -365,6 +365,35 @@ class TestFetching:
         phase(page, "ready")
         assert len(asked) == 1 and "layer-1-" in asked[0]
 
+    def test_a_damaged_list_is_neither_used_nor_kept(self, fresh_page: Callable, site: str) -> None:
+        page = self.start(fresh_page, site)
+        page.route("**/models/**/manifest.json", lambda route: route.fulfill(body='{"format": 1}'))
+        page.select_option("#model", "minilm")
+        phase(page, "failed")
+        expect(page.locator("#model-box")).to_contain_text("damaged")
+        assert (
+            page.evaluate(
+                "caches.open('attention-lab-model').then((cache) => cache.keys()).then((keys) => keys.length)"
+            )
+            == 0
+        )
+        page.unroute("**/models/**/manifest.json")
+        page.get_by_role("button", name="Try again").click()
+        phase(page, "ready")
+
+    def test_parts_of_an_older_pack_are_forgotten(self, fresh_page: Callable, site: str) -> None:
+        page = self.start(fresh_page, site)
+        page.evaluate(
+            """caches.open('attention-lab-model').then((cache) =>
+                cache.put('./models/minilm/layer-0-000000000000.bin', new Response('old')))"""
+        )
+        page.select_option("#model", "minilm")
+        phase(page, "ready")
+        page.wait_for_function(
+            """async () => { const keys = await (await caches.open('attention-lab-model')).keys();
+                return keys.length === 11 && !keys.some(({ url }) => url.includes('000000000000')); }"""
+        )
+
     def test_the_network_is_gone(self, fresh_page: Callable, site: str) -> None:
         page = self.start(fresh_page, site)
         page.route("**/models/**", lambda route: route.abort())

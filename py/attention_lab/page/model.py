@@ -120,7 +120,7 @@ class ModelPage:
     async def _run(self) -> None:
         self.abort = window.AbortController.new()
         try:
-            facts = self.facts = self.facts or read_manifest(await self._manifest())
+            facts = self.facts = self.facts or await self._manifest()
             if Current.encoder is None or Current.encoder.facts.identity != facts.identity:
                 Current.encoder = Encoder(facts)
                 self.taken, self.done = set(), 0
@@ -133,6 +133,7 @@ class ModelPage:
             self.phase, self.message = "offer", "Cancelled."
         except LabError as error:
             self.phase, self.message = "failed", str(error)
+            self.facts = None  # the host may have another pack by now
         except (JsException, OSError) as error:
             reason = str(error).split("\n")[0]
             if "fetch" in reason.lower():
@@ -142,6 +143,8 @@ class ModelPage:
                 f"The real head could not be fetched: {reason}. The spelling vectors still work.",
             )
         self.draw()
+        if self.phase == "ready" and self.facts:
+            await self._forget_others(self.facts)
 
     async def _take(self, encoder: Encoder, part: Part) -> None:
         """One part into the encoder, from the cache or the network; damaged bytes are fetched once more."""
@@ -173,7 +176,8 @@ class ModelPage:
             check(part, content)
         return content
 
-    async def _manifest(self) -> str:
+    async def _manifest(self) -> Manifest:
+        """The list of the parts; kept once it has been read, for visits without a network."""
         cache = await self._cache()
         try:
             answer = await window.fetch(
@@ -188,10 +192,11 @@ class ModelPage:
             kept = await cache.match(self.url) if cache else None
             if not kept:
                 raise
-            return str(await kept.text())
+            return read_manifest(str(await kept.text()))
+        facts = read_manifest(text)
         if cache:
             await self._put(cache, str(self.url), text)
-        return text
+        return facts
 
     async def _fetch(self, part: Part, again: bool) -> bytes | bytearray:
         options = {"signal": self.abort.signal, "cache": "reload" if again else "default"}
@@ -269,6 +274,17 @@ class ModelPage:
         cache = await self._cache()
         if cache:
             await self._put(cache, self._address(part), to_js(content))
+
+    async def _forget_others(self, facts: Manifest) -> None:
+        """Throw away the parts of older packs: nobody else does."""
+        cache = await self._cache()
+        if not cache:
+            return
+        known = {str(self.url).rpartition("/")[2], *(part.file for part in facts.parts)}
+        with suppress(JsException):
+            for request in await cache.keys():
+                if str(request.url).rpartition("/")[2] not in known:
+                    await cache.delete(request)
 
     async def _put(self, cache: Any, address: str, body: Any) -> None:
         try:

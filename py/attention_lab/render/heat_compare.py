@@ -102,13 +102,17 @@ def second_picture(
         return slots | {"heatmap-second": f'<p class="error">{words}</p>'}
     then = other.slice_trace
     caption = setting_words(second)
-    note = ""
+    note = others = ""
+    if view.state.real_head and not second.real_head:
+        caption = f"spelling vectors · {caption}"
     if second.text != view.state.text or second.real_head != view.state.real_head:
         rows, labels = query_labels(other), key_labels(other)  # other tokens: each picture has its own names
+        others = " other-tokens"
         if second.text and second.text != view.state.text:
             caption = f"“{escape(second.text[:80])}” · {caption}"
     caption = f"Second setting: {caption}"
-    if view.slice_trace.weights.shape != then.weights.shape:
+    alike = view.slice_trace.weights.shape == then.weights.shape
+    if not alike:
         note = '<p class="hint">The two have different tokens, so their rows are not subtracted.</p>'
     if max(then.weights.shape) > most_table:
         return slots | {
@@ -121,9 +125,10 @@ def second_picture(
         labels,
         caption=caption,
         stage='data-second="weights"',
+        buttons=alike,  # else row 5 here is no row 5 there
         part=in_view(other),
     )
-    return slots | {"heatmap-second": f'<div class="scroll heat-scroll">{table}</div>{note}'}
+    return slots | {"heatmap-second": f'<div class="scroll heat-scroll{others}">{table}</div>{note}'}
 
 
 def difference(view: View, rows: tuple[str, ...], labels: tuple[str, ...], i: int) -> str:
@@ -132,15 +137,20 @@ def difference(view: View, rows: tuple[str, ...], labels: tuple[str, ...], i: in
     if second is None or second == replace(view.state, compare=None):
         return ""
     try:
-        other = second_view(view).slice_trace
+        also = second_view(view)
     except LabError:
         return ""  # second_picture says why
-    trace = view.slice_trace
+    trace, other = view.slice_trace, also.slice_trace
     if trace.weights.shape != other.weights.shape:
         return ""
     first, then = trace.weights[i], other.weights[i]
     masked = (~trace.mask[i], ~other.mask[i])
     change = then - first
+    if second.text != view.state.text and also.slice.key_labels:  # the same places, some with another word
+        labels = tuple(
+            label if label.endswith(f" {word}") else f"{label} / {word}"
+            for label, word in zip(labels, also.slice.key_labels, strict=True)
+        )
     columns = (("first", first, shade(first)), ("second", then, shade(then)), ("difference", change, None))
     lines = []
     texts = [fixed(values, 4) for _, values, _ in columns]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 from collections.abc import Iterator
 
@@ -9,14 +10,17 @@ import numpy as np
 import pytest
 import synthetic
 
+from attention_lab import diagnose
 from attention_lab.compute import view_of
-from attention_lab.core import LabError, attend
+from attention_lab.core import LabError, Options, attend
 from attention_lab.explain.origin import origin_of
+from attention_lab.export import formats
 from attention_lab.model import bert
 from attention_lab.model import encoder as encoder_module
 from attention_lab.model.bert import gelu
 from attention_lab.model.encoder import Current, Encoder, ModelError, NotLoaded, Pass, pass_of
 from attention_lab.model.pack import quantized, restored
+from attention_lab.render.share import material_of
 from attention_lab.state import State
 
 TEXT = "The cats sat."
@@ -175,3 +179,20 @@ def test_the_same_head_on_another_sentence() -> None:
 
 def test_error_class_is_a_lab_error() -> None:
     assert issubclass(ModelError, LabError)
+
+
+def test_every_export_and_a_diagnosis_work_on_a_head(tiny: Encoder) -> None:
+    """What the Share dialog writes of a head, and what Check mine says to its own weights and to wrong ones."""
+    view = view_of(
+        State.from_fragment("lab=calculator&text=The%20cats%20sat.&model=minilm&layer=1&modelhead=2")
+    )
+    material = material_of(view, "")
+    written = {item.id: formats.write(item.id, material) for item in formats.FORMATS}
+    assert all(written.values())
+    with np.load(io.BytesIO(written["npz"])) as archive:  # type: ignore[arg-type]
+        q, k, v = tiny.pass_of(TEXT).head(1, 2)
+        np.testing.assert_array_equal(archive["q"], q)
+        np.testing.assert_array_equal(archive["weights"], attend(q, k, v).weights)
+    assert diagnose(q, k, v, view.slice_trace.weights).verdict == "match"
+    unscaled = attend(q, k, v, Options(scale="none"))
+    assert diagnose(q, k, v, unscaled.output).verdict in ("mistake", "convention")

@@ -186,6 +186,15 @@ def test_second_pictures(tiny: Encoder, compare: str, rows: int, note: bool) -> 
     html = heatmap.render(view)["heatmap-second"]
     assert html.count("<tr>") == rows + 1
     assert ("different tokens" in html) is note
+    assert ("row-name" in html) is not note
+    assert ("other-tokens" in html) is (compare != "modelhead%3D0")
+    assert ("Second setting: spelling vectors · T = 1" in html) is (compare == "model%3D")
+
+
+def test_places_with_another_word_carry_both(tiny: Encoder) -> None:
+    view = view_of(State.from_fragment(f"{FRAGMENT}&row=2&compare=text%3DThe%20cats%20flat."))
+    html = heatmap.render(view)["heatmap-difference"]
+    assert ">4 sat / flat<" in html and ">5 .<" in html and ">1 the<" in html
 
 
 def test_boxes_say_what_is_going_on() -> None:
