@@ -421,3 +421,118 @@ def test_above_64_the_stages_are_drawn_with_numbers_at_hand(lab) -> None:
     for field in ("q", "k", "v"):
         lab.page.fill(f"#{field}", rows)
     expect(lab.page.locator('[data-canvas="weights"] canvas')).to_have_count(1)
+
+
+def large(seed: int, rows: int = 100) -> list[str]:
+    """The lines of a matrix that is drawn on canvas."""
+    rng = np.random.default_rng(seed)
+    return [" ".join(f"{x:.2f}" for x in line) for line in rng.standard_normal((rows, 4))]
+
+
+def test_what_follows_the_stages_of_a_large_edit_is_of_the_same_numbers(lab) -> None:
+    """The stages come first. Until the edits pause, the rest is marked as of the numbers before; then it is of these."""
+    page = lab.page
+    lines = large(5)
+    for field in ("q", "k", "v"):
+        page.fill(f"#{field}", "\n".join(lines))
+    panel = page.locator('[data-lab-panel="calculator"]')
+    expect(panel).not_to_have_attribute("aria-busy", "true")
+    for first in ("3", "4", "5"):
+        lines[0] = f"{first} 0 1 -1"
+        seen = page.evaluate(
+            """async (text) => {
+                const field = document.getElementById("q");
+                field.value = text;
+                field.dispatchEvent(new InputEvent("input", { bubbles: true }));
+                await new Promise(requestAnimationFrame);
+                await new Promise(requestAnimationFrame);
+                const panel = document.querySelector('[data-lab-panel="calculator"]');
+                const cell = panel.querySelector('[data-window="scores"] td[data-i="0"][data-j="1"]');
+                return [panel.getAttribute("aria-busy"), cell.dataset.value,
+                    getComputedStyle(panel.querySelector(".summary")).opacity];
+            }""",
+            "\n".join(lines),
+        )
+        text = "\n".join(lines)
+        plain = "\n".join(large(5))
+        trace = view_of(State(q=text, k=plain, v=plain)).slice_trace
+        assert float(seen[1]) == pytest.approx(trace.scores[0, 1], rel=1e-12)
+        assert seen[0] == "true" and float(seen[2]) < 0.5
+    expect(panel).not_to_have_attribute("aria-busy", "true")
+    dots = page.locator('[data-row-trace] td[data-term="dot"]')
+    expect(dots).to_have_count(100)
+    values = dots.evaluate_all("cells => cells.map((cell) => Number(cell.dataset.value))")
+    np.testing.assert_allclose(values, trace.scores[0], rtol=1e-12)
+    check = page.locator('[data-check="stable-naive"]').get_attribute("data-value")
+    assert float(check or "nan") == pytest.approx(trace.stable_vs_naive, abs=1e-15)
+    page.locator('[data-window="weights"] button[data-set="row=7"]').click()
+    expect(page.locator("table[data-row-trace]")).to_have_attribute("data-i", "7")
+
+
+def test_leaving_a_large_edit_before_its_rest_has_come(lab) -> None:
+    page = lab.page
+    text = "\n".join(large(6))
+    for field in ("q", "k", "v"):
+        page.fill(f"#{field}", text)
+    page.locator('nav [data-lab-link="walkthrough"]').click()
+    page.locator('nav [data-lab-link="calculator"]').click()
+    expect(page.locator('[data-row-trace] td[data-term="dot"]')).to_have_count(100)
+    page.fill("#q", text.replace("\n", "\n0 0 0 0\n", 1))
+    page.fill("#q", "1 2\nx")  # stops what was to follow with an error: the result before it is completed
+    expect(page.locator("#stale-note")).to_be_visible()
+    expect(page.locator('[data-lab-panel="calculator"]')).not_to_have_attribute("aria-busy", "true")
+    expect(page.locator(".summary")).to_contain_text("Q 101×4")
+
+
+def test_typing_fast_into_64_by_64_ends_with_what_was_typed(lab) -> None:
+    """Forty keys without a rest between them: old work is dropped, and the last state stands everywhere."""
+    rng = np.random.default_rng(8)
+    lines = [" ".join(f"{x:.3f}" for x in line) for line in rng.standard_normal((64, 64))]
+    text = "\n".join(lines)
+    for field in ("q", "k", "v"):
+        lab.page.fill(f"#{field}", text)
+    computed = lab.page.evaluate(
+        """async (rest) => {
+            const field = document.getElementById("q");
+            const stages = document.querySelector(".stages");
+            let writes = 0;
+            const watch = new MutationObserver(() => writes++);
+            watch.observe(stages, { childList: true, subtree: true, characterData: true });
+            for (let i = 0; i < 40; i++) {
+                field.value = `${i}.5` + rest;
+                field.dispatchEvent(new InputEvent("input", { bubbles: true }));
+                if (i % 4 === 3) await new Promise(requestAnimationFrame);
+            }
+            for (let i = 0; i < 3; i++) await new Promise(requestAnimationFrame);
+            return writes;
+        }""",
+        " " + text.split(" ", 1)[1],
+    )
+    assert 1 <= computed <= 13, "at most one drawing for each frame"
+    edited = "39.5 " + text.split(" ", 1)[1]
+    trace = view_of(State(q=edited, k=text, v=text)).slice_trace
+    for stage, i, row in (("output", 0, trace.output[0]), ("scores", 63, trace.scores[63])):
+        cells = lab.page.locator(f'table[data-stage="{stage}"] td[data-i="{i}"]')
+        values = cells.evaluate_all("cells => cells.map((cell) => Number(cell.dataset.value))")
+        np.testing.assert_allclose(values, row, rtol=1e-12, atol=1e-13)
+
+
+def test_long_texts_are_read_as_they_stand(lab) -> None:
+    """Python is handed only what changed of a long text; characters outside the basic plane must not shift it."""
+    lab.open("lab=heatmap")
+    word = "a" * 2100
+    sentences = [
+        word,
+        word + "b",
+        "c" + word,
+        word[:1000] + "d" + word,
+        word + "😀",
+        "😀" + word + "e",
+        word[:-1] + "f😀",
+        word,
+    ]
+    for sentence in sentences:
+        lab.page.fill("#sentence", sentence)
+        lab.page.wait_for_function(
+            "(wanted) => new URLSearchParams(location.hash.slice(1)).get('text') === wanted", arg=sentence
+        )

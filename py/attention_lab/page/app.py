@@ -60,6 +60,8 @@ if TYPE_CHECKING:
 PACK_ABOVE = 4000
 REST_MS = 100
 """How long an edit of large matrices must rest before its row, summary and checks follow its stages."""
+SAVE_MS, SAVE_LONG_MS, LONG = 250, 1000, 20_000
+"""How long edits must pause before the address follows; of a state of more than LONG characters, which takes a while."""
 LARGEST_LINK = 400_000
 """Characters of numbers up to which a state is kept in the address."""
 OLD_RESULT = (
@@ -102,7 +104,7 @@ class App:
         self.next_edit = Once(self._apply_edit)
         self.next_point = Once(self._show_cell)
         self.next_rest = Later(self._show_rest, REST_MS)
-        self.save = Once(self._save_link, delay=200)
+        self.save = Later(self._save_link, SAVE_MS)
         self.address = ""
         """The fragment that `state` was read from or written to; another one in the address bar is on its way here."""
 
@@ -129,9 +131,10 @@ class App:
         on(document, "pointerover", self._on_point, passive=True)
         on(document, "focusin", self._on_point)
         on(window, "hashchange", self._on_hash)
+        on(window, "pagehide", self._on_leave)
         self.show()
         if touched:
-            self.save()
+            self._save_soon()
         root.dataset.python = "ready"
         status = by_id("python-status")
         status.textContent = "Python ready"
@@ -147,6 +150,11 @@ class App:
                 self.next_edit()
             else:
                 self._apply_edit()
+
+    def _on_leave(self, event: Any) -> None:
+        """A closed page that is opened again has its last edit in the address."""
+        self.next_edit.now()
+        self.save.now()
 
     def _on_grid(self, name: str) -> None:
         self.edited, self.typed = name, True
@@ -241,7 +249,7 @@ class App:
             if state is not None:
                 self.state = state
                 self.show()
-                self.save()
+                self._save_soon()
                 self.announce(f"{name.capitalize()} done.")
         elif name.startswith("mistake ") and self.check is not None:
             self.check.load(name.removeprefix("mistake "))
@@ -336,7 +344,7 @@ class App:
             self._save_link(push=True)
         self.show(write_form=not from_form or self.edited in ("example", "framework", "model"))
         if save and not push:
-            self.save()
+            self._save_soon()
 
     def show(self, write_form: bool = True) -> None:
         """Compute the state and draw it. An error leaves the last good result on show, marked as old."""
@@ -556,6 +564,9 @@ class App:
             place.textContent = story.text
 
     # link, clipboard, report
+
+    def _save_soon(self) -> None:
+        self.save(SAVE_LONG_MS if self.state.size > LONG else None)
 
     def _save_link(self, push: bool = False) -> None:
         if self.state.size > LARGEST_LINK:

@@ -181,27 +181,19 @@ class Once:
         self.now()
 
 
-class Later:
-    """Run a function once nobody has asked for it for `delay` milliseconds: what an edit can do without meanwhile."""
+class Later(Once):
+    """Run a function once nobody has asked for it for a while: what an edit can do without until the next one."""
 
     def __init__(self, run: Callable[[], object], delay: int) -> None:
-        self._run = guarded(run)
-        self._delay = delay
+        super().__init__(run, delay)
         self._timer: Any = None
-        self._proxy = create_proxy(self._fire)
 
-    def __call__(self) -> None:
-        self.cancel()
-        self._timer = window.setTimeout(self._proxy, self._delay)
-
-    def cancel(self) -> None:
+    def __call__(self, delay: int | None = None) -> None:
+        """Ask; `delay` is this time's while in milliseconds, if it is another."""
+        self._asked = True
         if self._timer is not None:
             window.clearTimeout(self._timer)
-            self._timer = None
-
-    def _fire(self, *_: object) -> None:
-        self._timer = None
-        self._run()
+        self._timer = window.setTimeout(self._proxy, self._delay if delay is None else delay)
 
 
 class LiveSheet:
