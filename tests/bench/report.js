@@ -92,11 +92,35 @@ _q, _k, _v = (np.asarray(item.to_py()).reshape(${n}, ${d}) for item in _bench)`)
     }
   }
 
+  // The longest task that edits of 16 × 16 cause, with all that follows them; the browser tells of none under 50 ms.
+  async function blocks() {
+    const fields = ["q", "k", "v"].map((id) => document.getElementById(id));
+    const text = (rows) => rows.map((row) => [...row].map((value) => value.toFixed(4)).join(" ")).join("\n");
+    const rows = matrix(16, 16);
+    let longest = 0;
+    const change = async (field) => {
+      field.value = text(rows);
+      field.dispatchEvent(new InputEvent("input", { bubbles: true }));
+      await sleep(500);
+    };
+    for (const field of fields) await change(field);
+    const watch = new PerformanceObserver((list) => list.getEntries().forEach((entry) => { longest = Math.max(longest, entry.duration); }));
+    watch.observe({ type: "longtask" });
+    for (let i = 0; i < 5; i++) {
+      rows[i][i] = i;
+      await change(fields[i % 3]);
+    }
+    await sleep(300);
+    watch.disconnect();
+    seen.blocks = longest;
+  }
+
   async function finish() {
     await sleep(300); // entries about long tasks come late
     try {
       if (BENCH.then === "engine") await engine();
       if (BENCH.then === "edits") await edits();
+      if (BENCH.then === "edits" && tasks && document.querySelector(".stages")) await blocks();
       if (typeof LABS !== "undefined" && LABS[BENCH.then]) seen.lab = await LABS[BENCH.then]();
     } catch (error) {
       seen.error = String(error);

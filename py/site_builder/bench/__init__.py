@@ -32,6 +32,7 @@ from .browsers import Engine, engines
 from .figures import PAGES, Figure, figure_of
 from .rounds import Rounds
 
+BLOCKS = "longest task of an edit at 16 × 16, 0 when under 50 ms,"
 SIZES = [2, 8, 64, 256, 512, 1024]
 MARKS = ("<!--bench-->", "<!--/bench-->")
 NO_HEAD = "No figures of the real head: the model is not in the cache. `build.py build --with-model` fetches it once."
@@ -224,6 +225,9 @@ def measure_work(server: Rounds, engine: Engine, profile: Path, pairs: int) -> l
     figures.append(
         figure_of("Python's memory with a trace of 1024 × 1024 ÷ 400 MB", engine.name, "MB", heap, 1.0)
     )
+    tasks = [(report["blocks"], 50.0) for report in took[edits] if "blocks" in report]
+    if tasks:
+        figures.append(figure_of(f"{BLOCKS} ÷ 50 ms", engine.name, "ms", tasks, 1.0))
     limits = {8: 2.0, 64: 1.5, 512: 0.7}
     growth: dict[str, list[tuple[int, float]]] = {"ours": [], "plain": []}
     for size in SIZES:
