@@ -9,6 +9,7 @@ from urllib.parse import quote, urlsplit
 
 import numpy as np
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Frame, Page, Route, expect
 
 from attention_lab.compute import view_of
@@ -244,6 +245,38 @@ len(Current.encoder.pass_of("fish " * 125 + "fish").done)`); }""",
         expect(with_model.locator(".heat-status")).to_contain_text("128 pieces", timeout=30_000)
         go(with_model, fragment("cat " * 127, 5, 0))
         expect(with_model.locator('[data-error-for="text"]')).to_contain_text("129 pieces")
+
+    @pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 320)])
+    def test_axe_and_targets(self, with_model: Page, scheme: str, width: int) -> None:
+        """A head compared on two sentences with a query traced back: nothing found, 24 pixels to hit, nothing wider than the page."""
+        with_model.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        with_model.set_viewport_size({"width": width, "height": 900})
+        other = quote("text=the cat sat because it was flat", safe="")
+        go(with_model, fragment(layer=2, head=3, row="5") + f"&compare={other}")
+        with_model.locator('.heads [data-layer="5"][data-head="11"]').wait_for()
+        with_model.evaluate("for (const d of document.querySelectorAll('main details')) d.open = true")
+        # What is far below is laid out only when it comes into view; axe would find it under the footer.
+        with_model.evaluate(
+            "document.styleSheets[0].insertRule('* { content-visibility: visible !important }')"
+        )
+        answer = Axe().run(
+            with_model, options={"runOnly": ["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa", "best-practice"]}
+        )
+        found = [
+            (item["id"], [node["target"] for node in item["nodes"]][:4])
+            for item in answer.response["violations"]
+        ]
+        assert found == []
+        small = with_model.evaluate(
+            """() => [...document.querySelectorAll('button, select, input, summary')].filter((e) => e.checkVisibility())
+                .map((e) => [e.outerHTML.slice(0, 90), e.getBoundingClientRect()])
+                .filter(([, r]) => r.width > 0 && (r.width < 24 || r.height < 24)).map(([html]) => html)"""
+        )
+        assert small == []
+        assert with_model.evaluate("document.documentElement.scrollWidth") <= width
+        with_model.evaluate("document.styleSheets[0].deleteRule(0)")
+        with_model.emulate_media(color_scheme="light")
+        with_model.set_viewport_size({"width": 1280, "height": 900})
 
     def test_speed_of_twelve_words(self, with_model: Page) -> None:
         """A 12-word sentence through all 6 layers and onto the page in at most 1.5 s; the best of three counts."""
