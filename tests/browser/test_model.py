@@ -55,7 +55,9 @@ def same_in_cpython(dist: Path) -> Iterator[None]:
     """The same pack in CPython, for the numbers to be compared with; the tests that need none run without it."""
     folder = dist / "models" / "minilm"
     Current.encoder = load_folder(folder) if folder.is_dir() else None
+    expect.set_options(timeout=20_000)  # a sentence may take seconds on a machine that others use too
     yield
+    expect.set_options(timeout=5_000)
     Current.encoder = None
 
 
@@ -177,7 +179,9 @@ class TestNumbers:
         """Above 64 pieces: the first row of the canvas is the first word, and Enter opens that word's row."""
         go(with_model, fragment("cat " * 40 + "dog " * 30, 2, 1, special="hide"))
         canvas = with_model.locator(f"{HEAT} canvas")
-        expect(canvas).to_have_attribute("aria-label", re.compile("^Heatmap of 70 rows and 70 columns"))
+        expect(canvas).to_have_attribute(
+            "aria-label", re.compile("^Heatmap of 70 rows and 70 columns"), timeout=30_000
+        )
         canvas.focus()
         for key in ("Home", *["PageUp"] * 5, "ArrowDown", "Enter"):
             canvas.press(key)
