@@ -1,19 +1,5 @@
-// What must be in place before PyScript: this classic script runs first in the head.
-
-// A module that cannot be loaded cannot say so itself.
-addEventListener(
-  "error",
-  ({ target }) => {
-    if (target.tagName !== "SCRIPT" || target.type !== "module" || document.documentElement.dataset.python === "ready") return;
-    document.documentElement.dataset.python = "failed";
-    const text = "a part of the page could not be fetched. Check the connection and reload the page.";
-    document.dispatchEvent(new CustomEvent("lab-failed", { bubbles: true, detail: { text } }));
-  },
-  true, // such an error does not bubble
-);
-
-// PyScript opens IndexedDB when it starts. In a frame with sandbox="allow-scripts" alone, and where the reader
-// blocks storage, that throws. This puts a small in-memory stand-in in its place there; it stores nothing.
+// Runs before PyScript, which opens IndexedDB when it starts. In a frame with sandbox="allow-scripts" alone, and where the
+// reader blocks storage, that throws. This puts a small in-memory stand-in in its place there; it stores nothing.
 (() => {
   "use strict";
   try {

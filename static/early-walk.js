@@ -76,16 +76,22 @@
     delete root.dataset.pending;
   };
 
-  document.addEventListener("DOMContentLoaded", async () => {
+  // Unpacked when they are first asked for. Where that fails (an old browser, an unbuilt page) the walkthrough waits for
+  // Python.
+  let unpacking = null;
+  const ask = async () => {
+    if (!waiting() || !isOpening(link())) return;
     try {
-      frames = await unpack();
+      frames = await (unpacking ??= unpack());
+      open();
     } catch {
-      return; // an old browser, or an unbuilt page: the walkthrough waits for Python
+      frames = null;
     }
-    if (isOpening(link())) open();
-    addEventListener("hashchange", () => {
-      if (waiting() && isOpening(link())) open();
-    });
+  };
+
+  document.addEventListener("DOMContentLoaded", () => {
+    ask();
+    addEventListener("hashchange", ask);
     const targets = { first: () => 0, back: () => step - 1, next: () => step + 1, last: () => Infinity };
     document.addEventListener("click", (event) => {
       const button = event.target.closest?.("[data-walk]");

@@ -1,32 +1,9 @@
-// What must work before Python does: theme, the status line, prerendered examples, and keeping early edits.
+// What must work before Python does: the status line, prerendered examples, folds, and keeping early edits.
+// What must be settled before the first paint is in first.js.
 // Everything else is Python's; this file hands over when <html data-python> becomes "ready".
 (() => {
   "use strict";
   const root = document.documentElement;
-  const stored = (key, value) => {
-    try {
-      if (value === undefined) return localStorage.getItem(key);
-      localStorage.setItem(key, value);
-    } catch {
-      return null; // storage may be blocked; the theme then lasts as long as the page
-    }
-  };
-
-  const theme = stored("attention-lab-theme");
-  if (theme === "light" || theme === "dark") root.dataset.theme = theme;
-
-  // Until the form can be folded, the style sheet folds it, so that nothing moves after the first paint.
-  if (matchMedia("(max-width: 999px)").matches) root.dataset.folding = "1";
-
-  const labs = ["calculator", "walkthrough", "heatmap", "check"];
-  const values = new URLSearchParams(location.hash.slice(1));
-  if (labs.includes(values.get("lab"))) root.dataset.lab = values.get("lab");
-  if (values.get("embed") === "1") root.dataset.embed = "1";
-  // The prerendered answer is the opening calculator's. For any other link it would be a wrong answer, so it is hidden.
-  if ([...values.keys()].some((key) => !["lab", "embed", "hide"].includes(key)) || root.dataset.lab !== "calculator") {
-    root.dataset.pending = "1";
-  }
-
   const say = (text, status) => {
     const line = document.getElementById("python-status");
     if (!line || root.dataset.tooOld) return; // oldest.js has said why
@@ -44,14 +21,7 @@
     say(`Python could not start: ${reason} ${shown}. Try reloading, or another browser.`, "failed");
   };
   addEventListener("lab-failed", (event) => failed(event.detail.text));
-  // A script that does not arrive (or one that it imports) says so only here, on its element.
-  addEventListener(
-    "error",
-    (event) => {
-      if (event.target.tagName === "SCRIPT") failed("a part of the page could not be fetched.");
-    },
-    true,
-  );
+  if (root.dataset.failure) failed(root.dataset.failure); // it happened before this ran
 
   document.addEventListener("DOMContentLoaded", () => {
     const form = document.getElementById("lab-form");
@@ -69,7 +39,11 @@
         ? root.dataset.theme === "dark"
         : matchMedia("(prefers-color-scheme: dark)").matches;
       root.dataset.theme = dark ? "light" : "dark";
-      stored("attention-lab-theme", root.dataset.theme);
+      try {
+        localStorage.setItem("attention-lab-theme", root.dataset.theme);
+      } catch {
+        // storage may be blocked; the theme then lasts as long as the page
+      }
     });
 
     const prerendered = JSON.parse(document.getElementById("prerendered")?.textContent || "{}");

@@ -1,12 +1,8 @@
-// Inside a frame: tells the page around it how tall the content is, and hides what the link asks to hide before anything
-// is drawn. Only a height is sent. It knows nothing of what is on the page.
+// Inside a frame: tells the page around it how tall the content is. Only a height is sent. It knows nothing of what is
+// on the page.
 (() => {
   "use strict";
-  const root = document.documentElement;
-  const hidden = new URLSearchParams(location.hash.slice(1)).get("hide");
-  if (hidden) root.dataset.hide = hidden.split(",").join(" ");
   if (window.parent === window) return;
-  if (window.origin === "null") root.dataset.closed = "1"; // sandboxed: no saving, no printing, no clipboard
 
   let told = 0;
   const tell = () => {

@@ -22,18 +22,25 @@ const NOWHERE = "data:application/octet-stream,#/";
 
 const report = (type, detail) => document.dispatchEvent(new CustomEvent(type, { bubbles: true, detail }));
 
+// Each report makes the browser draw the page again, so a quick start makes none, and a slow one four in a second.
+const PAUSE = 250;
+let told = performance.now();
+
 function progress(text, fraction) {
-  if (page.dataset.python === "loading") report("lab-progress", { text, fraction });
+  if (page.dataset.python !== "loading" || performance.now() - told < PAUSE) return;
+  told = performance.now();
+  report("lab-progress", { text, fraction });
 }
 
 function fail(error) {
   if (page.dataset.python !== "loading") return;
   page.dataset.python = "failed";
   const reason = String(error?.message ?? error).trim().split("\n").pop();
-  report("lab-failed", { text: /[.!?]$/.test(reason) ? reason : `${reason}.` });
+  page.dataset.failure = /[.!?]$/.test(reason) ? reason : `${reason}.`; // early.js may not listen yet
+  report("lab-failed", { text: page.dataset.failure });
 }
 
-// Another module may have failed to load before this one runs (see before.js); that stays so.
+// Another module may have failed to load before this one runs (see first.js); that stays so.
 if (page.dataset.python !== "failed") page.dataset.python = "loading";
 
 // PyScript prints an exception in main.py and goes on; the page must not wait for ever then.
@@ -45,9 +52,14 @@ function watchMain(pyodide) {
     } catch (error) {
       fail(error);
       throw error;
+    } finally {
+      afterMain(pyodide);
     }
   };
 }
+
+// What nothing waits for at the start: after a restore, the files of our package.
+let afterMain = () => {};
 
 // --- downloads ------------------------------------------------------------------------------------------------------
 
@@ -91,7 +103,7 @@ async function bytesOf(name) {
   return new Uint8Array(await new Response(counted(name, response.body)).arrayBuffer());
 }
 
-// WebAssembly gets the response as it came: only then does the browser keep the compiled code for the next visit.
+// WebAssembly gets the response as it came: only then can the browser keep the compiled code for the next visit.
 // A server may not know the media type; the bytes are then compiled when all of them are here.
 async function compile(name) {
   const response = await open(name);
@@ -138,17 +150,15 @@ function part(name, load) {
 }
 
 const useSnapshot = Boolean(manifest.snapshot) && canRestore();
-const parts = {
-  wasm: part("wasm", compile),
-  asm: part("asm", importModule),
-  loader: part("loader", importModule),
-};
+// The largest first, and the code that runs as soon as it is here last.
+part("wasm", compile);
 if (useSnapshot) {
-  for (const name of LIBRARIES) part(name, compile);
   part("snapshot", decompressed);
+  for (const name of LIBRARIES) part(name, compile);
 } else {
   for (const name of NORMALLY) part(name, bytesOf);
 }
+const parts = { wasm: part("wasm", compile), loader: part("loader", importModule), asm: part("asm", importModule) };
 
 // --- start ----------------------------------------------------------------------------------------------------------
 
@@ -207,19 +217,25 @@ async function startFromSnapshot() {
     },
   });
   pyodide.runPython("import _late_imports\n_late_imports.awake()\ndel _late_imports");
+  afterMain = () => {
+    if (page.dataset.python === "loading") return;
+    afterMain = () => {};
+    pyodide.runPython("import _late_imports\n_late_imports.put_files()\ndel _late_imports");
+  };
   skipPrelude(pyodide, plan.prelude);
-  (await contents).words.buffer.transfer?.(0); // 13 MB that Python's memory now has itself
+  (await contents).contents.words.buffer.transfer?.(0); // 13 MB that Python's memory now has itself
   return pyodide;
 }
 
-// PyScript begins with Python code that writes its package to files and imports it. Its modules are in the snapshot, so
-// for exactly that text importing is enough.
+// PyScript begins with Python code that writes its package to files and imports it. Its modules are in the snapshot, and
+// our code uses none of them, so exactly that text is left out: they are imported when something asks for them.
 function skipPrelude(pyodide, prelude) {
   const run = pyodide.runPythonAsync;
   pyodide.runPythonAsync = (code, ...rest) => {
     const begins = prelude && code.length >= prelude.length ? code.slice(0, prelude.length) : "";
     if (begins && checksum(begins) === prelude.checksum) {
-      code = `import pyscript as _pyscript\ndel _pyscript\n${code.slice(prelude.length)}`;
+      code = code.slice(prelude.length);
+      if (!code.trim()) return Promise.resolve();
     }
     return run(code, ...rest);
   };

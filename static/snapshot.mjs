@@ -4,9 +4,9 @@
 
 export class Mismatch extends Error {}
 
-export const FORMAT = 1;
+export const FORMAT = 2;
 const MAGIC = 0x414c6162;
-const HEADER = 16; // words: magic, format, number of ranges, number of words, build id (8), unused
+const HEADER = 16; // words: magic, format, ranges, words, build id (8), ranges and words of the relocations, unused
 
 // Function table: Pyodide's own part ends below SLOTS; from there come the functions whose addresses NumPy takes, then each
 // library at a multiple of STEP. Engines fill their tables differently; these places are the same in all of them.
@@ -35,13 +35,19 @@ export function checksum(values) {
 }
 
 // --- the file: ranges of memory (position, length; in 32-bit words) and their contents -------------------------------
+// Twice: first what relocating the module's data gives, then what Python has written since.
 
-export function encode(id, ranges, words) {
-  const file = new Uint32Array(HEADER + ranges.length + words.length);
-  file.set([MAGIC, FORMAT, ranges.length / 2, words.length]);
+export function encode(id, relocations, contents) {
+  const parts = [relocations.ranges, contents.ranges, relocations.words, contents.words];
+  const file = new Uint32Array(parts.reduce((sum, part) => sum + part.length, HEADER));
+  file.set([MAGIC, FORMAT, contents.ranges.length / 2, contents.words.length]);
   for (let i = 0; i < 8; i++) file[4 + i] = parseInt(id.slice(8 * i, 8 * i + 8), 16);
-  file.set(ranges, HEADER);
-  file.set(words, HEADER + ranges.length);
+  file.set([relocations.ranges.length / 2, relocations.words.length], 12);
+  let at = HEADER;
+  for (const part of parts) {
+    file.set(part, at);
+    at += part.length;
+  }
   return new Uint8Array(file.buffer);
 }
 
@@ -51,9 +57,13 @@ export function decode(buffer, plan) {
   agree("kind of file", MAGIC, file[0]);
   agree("format", FORMAT, file[1]);
   agree("build", plan.id, Array.from(file.subarray(4, 12), (word) => word.toString(16).padStart(8, "0")).join(""));
-  const start = HEADER + 2 * file[2];
-  agree("length", start + file[3], file.length);
-  return { ranges: file.subarray(HEADER, start), words: file.subarray(start) };
+  let at = HEADER;
+  const parts = [2 * file[12], 2 * file[2], file[13], file[3]].map((length) => file.subarray(at, (at += length)));
+  agree("length", at, file.length);
+  return {
+    relocations: { ranges: parts[0], words: parts[2] },
+    contents: { ranges: parts[1], words: parts[3] },
+  };
 }
 
 export function apply({ ranges, words }, memory) {
@@ -71,10 +81,11 @@ function entry(module, name) {
   return (module.GOT[name] ??= new WebAssembly.Global({ value: "i32", mutable: true }, 0));
 }
 
-// Pyodide gives every function it exports a place in the table, should a library want its address: ten thousand calls
-// into the engine, and in an order that differs between engines. Mark them all as done; `module.completeSymbols` makes up
-// for it before another library is loaded.
-function postpone(module, functions) {
+// Pyodide gives every function it exports a place in the table, should a library want its address: thousands of calls
+// into the engine, and in an order that differs between engines. Mark them all as done, and keep the `spare` ones, which
+// neither Pyodide nor NumPy calls by name, out of its sight; `module.completeSymbols` makes up for both before another
+// library is loaded.
+function postpone(module, functions, spare, imports) {
   const postponed = (module.postponed ??= {});
   for (const [name, value] of Object.entries(functions)) {
     if (typeof value !== "function" || entry(module, name).value !== 0) continue;
@@ -86,7 +97,10 @@ function postpone(module, functions) {
       if (module.GOT[name].value === NOT_YET) module.GOT[name].value = 0;
       else delete postponed[name];
     }
-    module.updateGOT(postponed);
+    for (const [name, value] of Object.entries(spare)) {
+      if (!imports[name] || imports[name].stub) imports[name] = value;
+    }
+    module.updateGOT({ ...postponed, ...spare });
     module.reportUndefinedSymbols();
     module.completeSymbols = () => {};
   };
@@ -135,16 +149,24 @@ function checkLayout(plan, found) {
   for (const key of ["heap", "data", "memory"]) agree(key, plan[key], found[key]);
 }
 
+// C++ functions: half of what the module exports.
+const isSpare = (name, value) => name.startsWith("_Z") && typeof value === "function";
+
 // Change the settings for `_createPyodideModule` so that the libraries are linked as above. `libraries` is a promise, so
-// that the module is instantiated while they still arrive. `linked` is called with the layout, or `failed` with the error.
-export function linking(settings, libraries, layout, linked, failed) {
+// that the module is instantiated while they still arrive. `linked` is called with the layout, or `failed` with the error;
+// `relocate` with the module and its own function that relocates its data, and does so.
+export function linking(settings, libraries, layout, { linked, failed, relocate }) {
   const instantiate = settings.instantiateWasm;
   settings.instantiateWasm = (imports, done) =>
     instantiate(imports, (instance, code) => {
       const ofJavaScript = names(WebAssembly.Module.imports(code), "GOT.func");
-      postpone(settings, instance.exports);
+      const exports = {};
+      const spare = {};
+      for (const [name, value] of Object.entries(instance.exports)) (isSpare(name, value) ? spare : exports)[name] = value;
+      postpone(settings, exports, spare, imports.env);
       for (const name of ofJavaScript) if (entry(settings, name).value === 0) settings.GOT[name].value = NOT_YET;
-      done(instance, code);
+      exports.__wasm_apply_data_relocs = (module) => relocate(module, instance.exports.__wasm_apply_data_relocs);
+      done({ exports }, code);
     });
   settings.preRun.push((module) => {
     module.addRunDependency("libraries");
@@ -164,17 +186,21 @@ export function restoring(create, plan, codes, snapshot) {
     new Promise((resolve, reject) => {
       const { layout, state } = plan;
       const libraries = codes.then((list) => layout.libraries.map(({ path }, i) => ({ path, code: list[i] })));
-      let contents;
-      const linked = async (found) => {
-        checkLayout(layout, found);
-        contents = await snapshot;
-      };
-      linking(settings, libraries, layout, linked, reject);
+      let memory;
+      linking(settings, libraries, layout, {
+        failed: reject,
+        async linked(found) {
+          checkLayout(layout, found);
+          memory = await snapshot;
+        },
+        // The function that does it is half a megabyte of code, run once: copying its result is quicker.
+        relocate: (module) => apply(memory.relocations, module.HEAPU32),
+      });
       Object.assign(settings, { noInitialRun: true, INITIAL_MEMORY: layout.memory });
       create(settings)
         .then((module) => {
           module.API.restoreSnapshot = () => {
-            apply(contents, module.HEAPU32);
+            apply(memory.contents, module.HEAPU32);
             return state;
           };
           resolve(module);

@@ -161,6 +161,10 @@ def _bias(text: str, n: int, m: int) -> Array:
     return values
 
 
+OPENINGS: dict[str, View] = {}
+"""Lab → the view it opens with. The build's memory snapshot holds them, computed; elsewhere it is empty."""
+
+
 def view_of(state: State, previous: View | None = None) -> View:
     """Compute everything a view needs; what does not depend on the change is taken from `previous`. Raises LabError."""
     from attention_lab.render.view import View

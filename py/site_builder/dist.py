@@ -45,7 +45,7 @@ def boot(runtime: Runtime) -> str:
     # The large files have no such line: it would double the time to the first paint in Firefox, and help nothing after it.
     lines.append('<link rel="preload" as="fetch" crossorigin href="./main.py">')
     lines += [
-        '<script src="./before.js"></script>',
+        '<script defer src="./before.js"></script>',
         '<script defer src="./offline.js"></script>',
         f'<link rel="manifest" href="./{MANIFEST}">',
         '<script type="module" async src="./runtime.mjs"></script>',

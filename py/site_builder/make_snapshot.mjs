@@ -82,13 +82,38 @@ const tree = pyscriptSources(fs.readFileSync(job.core, "utf8"));
 
 const settled = (value) => Promise.resolve(value);
 
+// Ranges of words that differ; a gap shorter than 8 words is cheaper to include than to describe.
+function difference(memory, from) {
+  const ranges = [];
+  for (let i = 0; i < memory.length; i++) {
+    if (memory[i] === from[i]) continue;
+    let last = i;
+    for (let j = i + 1; j < memory.length && j - last <= 8; j++) if (memory[j] !== from[j]) last = j;
+    ranges.push(i, last + 1 - i);
+    i = last;
+  }
+  const words = new Uint32Array(ranges.reduce((sum, value, i) => (i % 2 ? sum + value : sum), 0));
+  for (let i = 0, at = 0; i < ranges.length; at += ranges[i + 1], i += 2) {
+    words.set(memory.subarray(ranges[i], ranges[i] + ranges[i + 1]), at);
+  }
+  return { ranges, words };
+}
+
 // --- fill --------------------------------------------------------------------------------------------------------------
 
-let module, layout;
+let module, layout, relocations;
 const python = await start(
   (settings) =>
     new Promise((resolve, reject) => {
-      linking(settings, libraries, null, (found) => (layout = found), reject);
+      linking(settings, libraries, null, {
+        linked: (found) => (layout = found),
+        failed: reject,
+        relocate(made, original) {
+          const before = made.HEAPU32.slice();
+          original();
+          relocations = difference(made.HEAPU32, before);
+        },
+      });
       create(settings).then((made) => resolve((module = made)), reject);
     }),
   { _makeSnapshot: true },
@@ -157,7 +182,7 @@ let fresh;
 const plan = { id: job.id, state, layout: { ...layout, memory: bytes.length } };
 await start(
   async (settings) => {
-    fresh = (await restoring(create, plan, settled(codes), settled(null))(settings)).HEAPU32.slice();
+    fresh = (await restoring(create, plan, settled(codes), settled({ relocations }))(settings)).HEAPU32.slice();
     throw stop;
   },
   { _loadSnapshot: whole },
@@ -165,23 +190,10 @@ await start(
   if (error !== stop) throw error;
 });
 
-// Ranges of words that differ; a gap shorter than 8 words is cheaper to include than to describe.
-const ranges = [];
-for (let i = 0; i < memory.length; i++) {
-  if (memory[i] === fresh[i]) continue;
-  let last = i;
-  for (let j = i + 1; j < memory.length && j - last <= 8; j++) if (memory[j] !== fresh[j]) last = j;
-  ranges.push(i, last + 1 - i);
-  i = last;
-}
-const words = new Uint32Array(ranges.reduce((sum, value, i) => (i % 2 ? sum + value : sum), 0));
-for (let i = 0, at = 0; i < ranges.length; at += ranges[i + 1], i += 2) {
-  words.set(memory.subarray(ranges[i], ranges[i] + ranges[i + 1]), at);
-}
-const file = encode(job.id, ranges, words);
+const file = encode(job.id, relocations, difference(memory, fresh));
 plan.size = file.length;
 const copy = fresh.slice();
-apply(decode(file.buffer, plan), copy);
+apply(decode(file.buffer, plan).contents, copy);
 if (!copy.every((word, i) => word === memory[i])) throw new Error("the ranges do not give the memory back");
 
 // --- prove it: restore and compute ---------------------------------------------------------------------------------------

@@ -5,8 +5,10 @@ And when it cannot start, the page says so and keeps the answer that the build p
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, expect
@@ -109,7 +111,15 @@ def test_an_exception_in_main_is_reported(fresh_page: Callable, site: str) -> No
 
 
 def test_progress_is_shown_while_python_loads(fresh_page: Callable, site: str) -> None:
+    """A quick start shows none: each report makes the browser draw the page again. So the files come slowly here."""
     lab = fresh_page(site)
+
+    def late(route: Any) -> None:
+        time.sleep(0.4)
+        route.continue_()
+
+    for name in ("**/*.wasm", "**/snapshot-*"):
+        lab.page.route(name, late)
     lab.page.add_init_script(
         "window.seen = []; addEventListener('lab-progress', (event) => seen.push(event.detail))"
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from attention_lab.compute import shapes_of, unplaced, view_of
+from attention_lab.compute import OPENINGS, shapes_of, unplaced, view_of
 from attention_lab.core import LabError
 from attention_lab.explain.cell import cell, regions_to_selectors
 from attention_lab.page import form
@@ -362,7 +362,7 @@ class App:
                 self.show_errors(errors)
                 return  # it comes back here when the sentence is computed
             before = self.view.trace if self.view else None
-            self.view = view_of(self.state, self.view)
+            self.view = view_of(self.state, self.view or OPENINGS.get(self.state.lab))
             self._clear_others()
             soon = first(self.view) if self.view.trace is not before or self.resting else None
             self._write(_slots(self.view) if soon is None else soon | _lines(self.view))

@@ -105,8 +105,8 @@ CODECS = [
 
 
 def warm_up():
-    """Do what the page does first, so that its caches and specialised code are in the snapshot: every lab, once."""
-    from attention_lab.compute import view_of
+    """Do what the page does first, so that its caches, its specialised code and the opening views are in the snapshot."""
+    from attention_lab.compute import OPENINGS, view_of
     from attention_lab.render import page
     from attention_lab.state import State
 
@@ -114,7 +114,8 @@ def warm_up():
         importlib.import_module(f"encodings.{codec}")
     page.prerender()
     for lab in page.VIEWS:
-        page.render(view_of(State.opening(lab)))
+        OPENINGS[lab] = view_of(State.opening(lab))
+        page.render(OPENINGS[lab])
 
 
 def forget():

@@ -64,14 +64,19 @@ FILES: dict[str, str] = {}  # path → text: data files of our package. Files ar
 
 
 def awake():
-    """Right after restoring: the files back, and what must not be the same for every reader.
+    """Right after restoring: what must not be the same for every reader.
 
     `os.urandom` asks the browser each time anyway. The seed of string hashes is the same for all; it guards nothing here.
     """
-    import os
     import random
 
     random.seed()
+
+
+def put_files():
+    """Once the page is ready: the data files back. Making the snapshot has read them all, so the start needs none."""
+    import os
+
     for path, text in FILES.items():
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "w", encoding="utf-8") as file:
