@@ -9,13 +9,13 @@
     if (root.dataset.python === "ready" || root.dataset.touched) return;
     const values = new URLSearchParams(location.hash.slice(1));
     if (values.get("lab") !== "heatmap" || [...values.keys()].some((key) => !plain.has(key))) return;
+    root.dataset.moved = "1";
     for (const other of document.querySelectorAll("[data-lab-panel='calculator'] [data-slot]")) other.replaceChildren();
     for (const template of document.querySelectorAll("template[data-for-slot]")) {
       const place = document.querySelector(`[data-slot="${template.dataset.forSlot}"]`);
       place.replaceChildren(template.content.cloneNode(true));
     }
-    const sentence = document.getElementById("sentence");
-    sentence.value = sentence.dataset.opening;
+    for (const field of document.querySelectorAll("[data-opening]")) field.value = field.dataset.opening;
     document.getElementById("causal").checked = true;
     for (const link of document.querySelectorAll("nav [data-lab-link]")) {
       if (link.dataset.labLink === "heatmap") link.setAttribute("aria-current", "page");

@@ -71,6 +71,7 @@
     const lab = values.get("lab") || "calculator";
     root.dataset.lab = lab;
     if (!frames || !isOpening(values)) return;
+    root.dataset.moved = "1";
     fill(frames.values);
     show(Number(values.get("step")) || 0);
     delete root.dataset.pending;

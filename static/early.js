@@ -66,6 +66,15 @@
       }
       return true;
     };
+    // Whether the page still stands as the build made it: no lab but the calculator was opened, no field changed.
+    const untouched = (field) => {
+      if (!field.name) return true;
+      if (!field.options) return field.value === field.defaultValue && field.checked === field.defaultChecked;
+      return field.selectedIndex === Math.max(0, [...field.options].findIndex((option) => option.defaultSelected));
+    };
+    window.labAsBuilt = () =>
+      !["touched", "moved", "pending"].some((mark) => mark in root.dataset) && [...form.elements].every(untouched);
+
     form.addEventListener("input", (event) => {
       if (!waiting()) return;
       root.dataset.touched = event.target.name;

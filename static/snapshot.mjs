@@ -149,6 +149,8 @@ function checkLayout(plan, found) {
   for (const key of ["heap", "data", "memory"]) agree(key, plan[key], found[key]);
 }
 
+const RELOCATE = "__wasm_apply_data_relocs";
+
 // C++ functions: half of what the module exports.
 const isSpare = (name, value) => name.startsWith("_Z") && typeof value === "function";
 
@@ -165,8 +167,10 @@ export function linking(settings, libraries, layout, { linked, failed, relocate 
       for (const [name, value] of Object.entries(instance.exports)) (isSpare(name, value) ? spare : exports)[name] = value;
       postpone(settings, exports, spare, imports.env);
       for (const name of ofJavaScript) if (entry(settings, name).value === 0) settings.GOT[name].value = NOT_YET;
-      exports.__wasm_apply_data_relocs = (module) => relocate(module, instance.exports.__wasm_apply_data_relocs);
+      const original = instance.exports[RELOCATE];
+      exports[RELOCATE] = (module) => relocate(module, original);
       done({ exports }, code);
+      imports.env[RELOCATE] = original; // no JavaScript function may stand among what libraries link to
     });
   settings.preRun.push((module) => {
     module.addRunDependency("libraries");

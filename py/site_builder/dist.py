@@ -48,7 +48,7 @@ def boot(runtime: Runtime) -> str:
         '<script defer src="./before.js"></script>',
         '<script defer src="./offline.js"></script>',
         f'<link rel="manifest" href="./{MANIFEST}">',
-        '<script type="module" async src="./runtime.mjs"></script>',
+        '<script type="module" src="./runtime.mjs"></script>',
         f'<script type="module" src="./pyscript/{PYSCRIPT_CORE}"></script>',
         pyscript_tag("./runtime.mjs", "./main.py"),
     ]

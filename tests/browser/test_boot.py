@@ -110,6 +110,27 @@ def test_an_exception_in_main_is_reported(fresh_page: Callable, site: str) -> No
     expect(lab.page.locator("#python-status")).to_contain_text("ValueError: broken on purpose")
 
 
+def test_what_the_build_drew_is_what_python_draws(fresh_page: Callable, site: str) -> None:
+    """Python does not draw the opening page again. Made to, it changes nothing, in the answer and in the form."""
+    lab = fresh_page(site).start()
+    assert lab.page.evaluate("labAsBuilt()")
+    drawn = """() => [document.querySelector("main").outerHTML,
+        ...[...document.getElementById("lab-form").elements].map((field) => `${field.value} ${field.checked}`)]"""
+    before = lab.page.evaluate(drawn)
+    lab.page.evaluate("""async () => (await (await import("./runtime.mjs")).loadPyodide({}))
+        .runPython("import __main__; __main__.app.shown.clear(); __main__.app.show()")""")
+    assert lab.page.evaluate(drawn) == before
+
+
+def test_a_form_that_the_browser_has_filled_is_written_again(fresh_page: Callable, site: str) -> None:
+    lab = fresh_page(site)
+    lab.page.add_init_script(
+        "addEventListener('DOMContentLoaded', () => { document.getElementById('T').value = '7'; })"
+    )
+    lab.start()
+    assert lab.page.input_value("#T") == "1"
+
+
 def test_progress_is_shown_while_python_loads(fresh_page: Callable, site: str) -> None:
     """A quick start shows none: each report makes the browser draw the page again. So the files come slowly here."""
     lab = fresh_page(site)

@@ -132,7 +132,7 @@ class App:
         on(document, "focusin", self._on_point)
         on(window, "hashchange", self._on_hash)
         on(window, "pagehide", self._on_leave)
-        self.show()
+        self.show(as_built=not touched and self.state == State.opening() and bool(window.labAsBuilt()))
         if touched:
             self._save_soon()
         root.dataset.python = "ready"
@@ -346,8 +346,11 @@ class App:
         if save and not push:
             self._save_soon()
 
-    def show(self, write_form: bool = True) -> None:
-        """Compute the state and draw it. An error leaves the last good result on show, marked as old."""
+    def show(self, write_form: bool = True, as_built: bool = False) -> None:
+        """Compute the state and draw it. An error leaves the last good result on show, marked as old.
+
+        `as_built`: the page stands as the build drew it for this very state, so that nothing need be written.
+        """
         self._name_lab()
         errors = {note.key: note.message for note in self.state.notes}
         strange = mark(self.state)
@@ -356,7 +359,7 @@ class App:
         if self.state.real_head or self.model is not None:
             self._want_model()
         try:
-            if write_form:
+            if write_form and not as_built:
                 form.write(self.state)
             if self.model is not None and self.model.waits(self.state):
                 self.show_errors(errors)
@@ -365,7 +368,11 @@ class App:
             self.view = view_of(self.state, self.view or OPENINGS.get(self.state.lab))
             self._clear_others()
             soon = first(self.view) if self.view.trace is not before or self.resting else None
-            self._write(_slots(self.view) if soon is None else soon | _lines(self.view))
+            slots = _slots(self.view) if soon is None else soon | _lines(self.view)
+            if as_built:
+                self.shown |= slots
+            else:
+                self._write(slots)
             self._rest(soon is not None)
             self._mark_row(self.state.lab)
             self._draw_rest(self.view)
@@ -380,6 +387,8 @@ class App:
             errors["link"] = self._broken(error)
             self.shown.clear()  # a slot may be half written: the next drawing compares with the page itself
             fresh = False
+        if as_built and not errors:
+            return
         self.show_errors(errors)
         by_id("undo").disabled = not self.history.can_undo
         by_id("redo").disabled = not self.history.can_redo

@@ -157,17 +157,21 @@ def write_pages(folder: Path, site: Path, address: str) -> None:
 
 
 def measure(server: Rounds, engine: Engine, profile: Path, folder: Path, pairs: int) -> list[Figure]:
-    """Every figure of one engine. Two rounds first fill its caches, as a second visit finds them."""
+    """Every figure of one engine. Two rounds first fill its caches, as a second visit finds them.
+
+    Each page is the first of a browser started for it. In one browser, pages share cached files and compiled code, and
+    a page after another of the same site is painted in half the time, so the order would count more than the page.
+    """
     stock, lab, bare = (
         f"{server.address}{name}" for name in ("stock/index.html", "lab/index.html", "lab/bare.html")
     )
     single = (folder.parent / "disk" / "wait.html").as_uri()
-    for _ in range(2):
-        server.open(engine, profile, [single, stock, lab, bare])
-    server.reports.clear()
-    for i in range(pairs):
-        served = [stock, lab, bare]  # each comes first, second and last as often
-        server.open(engine, profile, [single, *served[i % 3 :], *served[: i % 3]])
+    pages = [single, stock, lab, bare]
+    for i in range(-2, pairs):
+        if i == 0:
+            server.reports.clear()
+        for page in [*pages[i % 4 :], *pages[: i % 4]]:
+            server.open(engine, profile, [page])
     took = server.reports
 
     def figure(name: str, key: str, ours: str, baseline: str, unit: str, limit: float | None) -> list[Figure]:

@@ -21,6 +21,8 @@ PREFERENCES = {
     "startup.homepage_welcome_url": "",
     "browser.startup.homepage_override.mstone": "ignore",
     "app.update.auto": False,
+    "browser.sessionstore.resume_from_crash": False,  # it is ended by a signal, and must not open the last page again
+    "toolkit.startup.max_resumed_crashes": -1,
     "network.captive-portal-service.enabled": False,
     "network.connectivity-service.enabled": False,
 }
