@@ -37,7 +37,8 @@ class Guide(Handler):
         if parts.path == "/done":
             self.server.take(json.loads(urllib.parse.unquote(parts.query)))
         if parts.path in ("/done", "/go"):
-            self.reply(200, self.server.lead().encode(), body, {"Content-Type": "text/html; charset=utf-8"})
+            page = self.server.lead(again=parts.path == "/go")
+            self.reply(200, page.encode(), body, {"Content-Type": "text/html; charset=utf-8"})
             return
         if parts.path == "/memory":
             answer = json.dumps(memory_of(self.server.process)).encode()
@@ -69,8 +70,10 @@ class Rounds(Server):
     def handle_error(self, *_: object) -> None:
         """A browser that is closed resets its connections; nothing is wrong then."""
 
-    def lead(self) -> str:
-        self.current = self.pages.pop(0) if self.pages else None
+    def lead(self, again: bool = False) -> str:
+        """The page that leads on. A browser that has just started may ask twice for where to begin."""
+        if not (again and self.current):
+            self.current = self.pages.pop(0) if self.pages else None
         if self.current is None:
             self.finished.set()
             return "<!doctype html><title>done</title>"
