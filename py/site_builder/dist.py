@@ -12,11 +12,10 @@ from pathlib import Path
 
 from .console import BuildError
 from .page import map_references, static_references
-from .runtime import PYSCRIPT_CORE, PYSCRIPT_MODULES, PYSCRIPT_PLUGINS, Runtime
+from .runtime import PYSCRIPT_CORE, PYSCRIPT_PLUGINS, Runtime
 
 MANIFEST = "manifest.webmanifest"
 """Makes the served site installable. The single file has none: it has no address to be installed from."""
-MODULES = ["runtime.mjs", "assets.mjs", "snapshot.mjs"]
 
 
 def pyscript_tag(interpreter: str, source: str | None = None, code: str = "") -> str:
@@ -38,12 +37,9 @@ def without_micropython(page: str) -> str:
 
 
 def boot(runtime: Runtime) -> str:
-    """What stands in the head: the modules begin to load at once; runtime.mjs fetches the rest after the first paint."""
-    modules = [*MODULES, runtime.assets["loader"].path, runtime.assets["asm"].path]
-    modules += [f"pyscript/{name}" for name in PYSCRIPT_MODULES]
-    lines = [f'<link rel="modulepreload" href="./{path}">' for path in modules]
-    # The large files have no such line: it would double the time to the first paint in Firefox, and help nothing after it.
-    lines.append('<link rel="preload" as="fetch" crossorigin href="./main.py">')
+    """What stands in the head: the modules in their order; runtime.mjs fetches the rest after the first paint."""
+    # No modulepreload and no preload but the smallest: reading them early delays the first paint (static/docs/starting.md).
+    lines = ['<link rel="preload" as="fetch" crossorigin href="./main.py">']
     lines += [
         '<script defer src="./before.js"></script>',
         '<script defer src="./offline.js"></script>',
