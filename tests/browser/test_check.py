@@ -181,3 +181,13 @@ def test_a_bad_file_is_refused_in_one_sentence(lab, name: str, content: bytes) -
     expect(error).to_be_visible()
     assert Path(name).name[:20] in error.inner_text() and len(error.inner_text()) > 20
     assert page.locator("img").count() == 0
+
+
+def test_the_meter_stays_when_only_the_look_changes(lab) -> None:
+    lab.open("lab=check&example=cross")
+    meter = lab.page.locator('[data-slot="check-meter"]')
+    expect(meter).to_contain_text("This input can tell apart")
+    text = meter.inner_text()
+    lab.page.select_option("#decimals", "2")
+    lab.page.wait_for_function("location.hash.includes('decimals=2')")
+    assert meter.inner_text() == text

@@ -528,6 +528,21 @@ class TestLook:
             assert differs == "", name
 
 
+def test_no_file_of_an_older_sentence(lab) -> None:
+    lab.open(fragment("one two three"))
+    type_sentence(lab.page, "four five")
+    type_sentence(lab.page, "")
+    files: list[Download] = []
+    lab.page.on("download", files.append)
+    for kind in ("csv", "svg", "png"):
+        lab.page.locator(f'[data-export="{kind}"]').click()
+    expect(
+        lab.page.locator('[data-error-for="link"], #notes').filter(has_text="There is no result")
+    ).to_have_count(1)
+    lab.page.wait_for_timeout(300)
+    assert files == []
+
+
 @pytest.mark.parametrize("count", [11, 64, 256])
 def test_the_plain_page_of_the_bench_does_the_same_work(fresh_page: Callable, site: str, count: int) -> None:
     """`build.py bench` times an edited sentence beside it; that is fair only if it draws as much."""

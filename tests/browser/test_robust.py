@@ -3,6 +3,7 @@ and exceptions inside Python."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -137,6 +138,75 @@ def test_what_was_typed_just_before_a_click_counts(lab) -> None:
     shows(lab, output_of([[2.0, 0.0], [0.0, 1.0]]))
     assert lab.page.input_value("#q") == "2 0\n0 1"
     expect(lab.page.locator("table[data-row-trace]")).to_have_attribute("data-i", "1")
+    lab.watch.check()
+
+
+# Sets fields and says so, as typing does; all in one go, before anything else may happen.
+TYPE = """(edits) => {
+    for (const [name, value] of edits) {
+        const field = document.querySelector(`#lab-form [name="${name}"]`);
+        if (field.type === "checkbox") field.checked = value; else field.value = value;
+        field.dispatchEvent(new Event("input", {bubbles: true}));
+    }
+    return document.documentElement.dataset.python;
+}"""
+
+
+@pytest.mark.parametrize(
+    ("link", "edits", "expected"),
+    [
+        (
+            "q=1,2&k=1,2;3,4&v=1;2&causal=top-left",
+            [("v", "5\n6")],
+            {"q": "1,2", "k": "1,2;3,4", "v": "5;6", "causal": "top-left"},
+        ),
+        (
+            "q=1,2&k=1,2;3,4&v=1;2&keep=1,0&softcap=5",
+            [("decimals", "2")],
+            {"q": "1,2", "k": "1,2;3,4", "v": "1;2", "keep": "1,0", "softcap": "5", "decimals": "2"},
+        ),
+        (
+            "lab=heatmap&text=one two three",
+            [("T", "3")],
+            {"lab": "heatmap", "text": "one two three", "T": "3"},
+        ),
+        (
+            "lab=check&example=cross&observed=1,2;3,4",
+            [("T", "2")],
+            {"lab": "check", "example": "cross", "observed": "1,2;3,4", "T": "2"},
+        ),
+        (
+            "",
+            [("q", "5 6"), ("decimals", "2")],
+            {"q": "5,6", "k": "1,0;0,1", "v": "1,2;3,4", "decimals": "2"},
+        ),
+        ("", [("example", "cross"), ("causal", True)], {"example": "cross", "causal": "top-left"}),
+        ("", [("q", "5 6"), ("example", "cross")], {"example": "cross"}),
+    ],
+)
+@pytest.mark.parametrize("when", ["early", "late"])
+def test_edits_add_to_what_the_link_asks_for(
+    fresh_page: Callable,
+    site: str,
+    link: str,
+    edits: list[tuple[str, str | bool]],
+    expected: dict[str, str],
+    when: str,
+) -> None:
+    """Made before Python runs or after, several in one frame or not: the address then holds the link and the edits."""
+    lab = fresh_page(site)
+    lab.page.goto(f"{site}#{link}", wait_until="domcontentloaded")
+    if when == "late":
+        lab.wait()
+    assert (lab.page.evaluate(TYPE, edits) == "ready") == (when == "late")
+    lab.wait()
+    lab.page.wait_for_function(
+        "(want) => JSON.stringify(Object.fromEntries([...new URLSearchParams(location.hash.slice(1))].sort())) === want",
+        arg=json.dumps(dict(sorted(expected.items())), separators=(",", ":")),
+    )
+    for name, value in edits[-1:]:
+        field = lab.page.locator(f'#lab-form [name="{name}"]')
+        assert (field.is_checked() if isinstance(value, bool) else field.input_value()) == value
     lab.watch.check()
 
 

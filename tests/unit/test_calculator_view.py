@@ -83,6 +83,18 @@ def test_labels_are_text() -> None:
     assert "<img" not in html and "&lt;img src=x&gt;" in html and "b&amp;c" in html
 
 
+@pytest.mark.parametrize(
+    ("fragment", "said"),
+    [
+        ("q=-10000,0&k=1,0&v=3", "underflows to 0 / 0 on these numbers"),
+        ("q=10000,0&k=1,0&v=3", "overflows on these numbers"),
+    ],
+)
+def test_how_the_naive_softmax_fails(fragment: str, said: str) -> None:
+    slots = render(view_of(State.from_fragment(fragment)))
+    assert f"exp(x) / Σ exp(x), {said}" in "".join(slots.values())
+
+
 def test_an_empty_label_leaves_the_plain_name() -> None:
     html = "".join(render(view_of(State.from_fragment("example=identity&labels=,cat"))).values())
     assert "Q₁" in html and "cat" in html and "Q₂" not in html

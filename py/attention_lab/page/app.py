@@ -68,6 +68,8 @@ OLD_RESULT = (
     "Old result: the inputs have changed but cannot be computed yet. See the sentence beside the field."
 )
 NO_RESULT = "There is no result yet: see the sentence beside the field."
+REWRITES_FORM = ("example", "framework", "model")
+"""Fields whose change fills others."""
 FRAMEWORK_SETS = ("scale", "scale-number", "causal", "alignment", "causal-offset", "empty")
 LAB_NAMES = {
     "calculator": "Calculator",
@@ -85,7 +87,7 @@ class App:
         self.state = State.opening()
         self.view: View | None = None
         self.shown: dict[str, str] = {}
-        self.told: tuple[str, ...] = ()
+        self.errors: dict[str, str] = {}
         self.remembered: dict[str, State] = {}
         self.edited: str | None = None
         self.typed = False
@@ -117,14 +119,13 @@ class App:
         """Take over from the prerendered page: keep what the reader did meanwhile, and compute."""
         self.address = str(window.location.hash)
         self.state = State.from_fragment(self.address)
-        touched = data(root, "touched")
+        early = form.touched((data(root, "touched") or "").split())
         form_element = by_id("lab-form")
-        if touched:
-            self.edited = str(touched)
-            self.state = self._edited_state()
-        Failures.tell = lambda error: self.show_errors({"link": self._broken(error)})
-        self.grids = Grids(self._on_grid, lambda name, message: self.show_errors({name: message}))
-        self.files = Files(self._on_files, lambda message: self.show_errors({"files": message}))
+        if early:
+            self._catch_up(early)
+        Failures.tell = lambda error: self.add_error("link", self._broken(error))
+        self.grids = Grids(self._on_grid, self.add_error)
+        self.files = Files(self._on_files, lambda message: self.add_error("files", message))
         on(form_element, "input", self._on_input)
         on(document, "click", self._on_click)
         on(document, "keydown", self._on_key)
@@ -132,18 +133,31 @@ class App:
         on(document, "focusin", self._on_point)
         on(window, "hashchange", self._on_hash)
         on(window, "pagehide", self._on_leave)
-        self.show(as_built=not touched and self.state == State.opening() and bool(window.labAsBuilt()))
-        if touched:
+        as_built = not early and self.state == State.opening() and bool(window.labAsBuilt())
+        self.show(write_form=not early, as_built=as_built)
+        if early:
             self._save_soon()
         root.dataset.python = "ready"
         status = by_id("python-status")
         status.textContent = "Python ready"
         status.dataset.status = "ready"
 
+    def _catch_up(self, early: list[tuple[str, str | bool]]) -> None:
+        """Make the edits that were made before Python ran, one after the other, on the state of the link."""
+        form.write(self.state)
+        for name, value in early:
+            form.put(name, value)
+            self.edited = name
+            self.state = self._edited_state()
+            if name in REWRITES_FORM:
+                form.write(self.state)
+
     # events → State
 
     def _on_input(self, event: Any) -> None:
         if event.target.name:  # the cells of a grid have none: they write their text box instead
+            if self.edited != str(event.target.name):
+                self.next_edit.now()  # two fields are two edits, even within one frame
             self.edited = str(event.target.name)
             self.typed = str(event.target.type) in ("text", "textarea", "range", "number")
             if self.typed:
@@ -157,6 +171,8 @@ class App:
         self.save.now()
 
     def _on_grid(self, name: str) -> None:
+        if self.edited != name:
+            self.next_edit.now()
         self.edited, self.typed = name, True
         self.next_edit()
 
@@ -257,7 +273,7 @@ class App:
             try:
                 self.check.make_probe()
             except LabError as error:
-                form.show_errors({"probe": str(error)})
+                self.add_error("probe", str(error))
         elif name.startswith("copy-") and self.view is not None:
             self._copy(copied(self.view, name.removeprefix("copy-")))
 
@@ -342,7 +358,7 @@ class App:
         self.state = state
         if push:
             self._save_link(push=True)
-        self.show(write_form=not from_form or self.edited in ("example", "framework", "model"))
+        self.show(write_form=not from_form or self.edited in REWRITES_FORM)
         if save and not push:
             self._save_soon()
 
@@ -528,14 +544,26 @@ class App:
     def show_errors(self, errors: dict[str, str]) -> None:
         """Put each message in its place, and say those that were not there before."""
         form.show_errors(errors)
-        fresh = [message for message in errors.values() if message not in self.told]
-        self.told = tuple(errors.values())
+        told = self.errors.values()
+        fresh = [message for message in errors.values() if message not in told]
+        self.errors = errors
         if fresh:
             self.announce(" ".join(fresh))
 
+    def add_error(self, name: str, message: str) -> None:
+        """One message more, for what went wrong outside of `show`; the next one clears it."""
+        self.show_errors({**self.errors, name: message})
+
+    def result(self) -> View:
+        """The result of the very state on show, never an older one that still stands on the page. Raises LabError."""
+        self.next_edit.now()
+        if self.view is None or self.view.state != self.state:
+            raise LabError("There is no result of these inputs yet: see the sentence beside them.")
+        return self.view
+
     def _fail_late(self, error: LabError) -> None:
         """An error that came after the view was drawn."""
-        self.show_errors({error.field or "link": str(error)})
+        self.add_error(error.field or "link", str(error))
 
     def wait_for(self, words: str) -> None:
         """Say that a long computation is under way; what is on show is the result before."""

@@ -91,12 +91,9 @@ class CheckPage:
             self._measure()
             return
         self._measured = self._view.trace
-        text = (
-            render.meter(separable(self._view.problem))
-            if self._view.trace.scores.size <= MOST_METERED
-            else ""
-        )
-        self._write({"check-meter": text})
+        small = self._view.trace.scores.size <= MOST_METERED
+        self._meter = render.meter(separable(self._view.problem)) if small else ""
+        self._write({"check-meter": self._meter})
 
     def load(self, id: str) -> None:
         """Put one of the six mistakes into the boxes."""

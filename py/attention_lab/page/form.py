@@ -50,6 +50,25 @@ def read(edited: str | None) -> dict[str, str]:
     }
 
 
+def touched(names: Iterable[str]) -> list[tuple[str, str | bool]]:
+    """What the fields of these names hold now; a checkbox holds True or False."""
+    fields = [(name, one(f'#lab-form [name="{name}"]')) for name in names]
+    return [
+        (name, bool(field.checked) if field.type == "checkbox" else str(field.value))
+        for name, field in fields
+        if field
+    ]
+
+
+def put(name: str, value: str | bool) -> None:
+    """Put a value that `touched` gave back into its field."""
+    field = one(f'#lab-form [name="{name}"]')
+    if isinstance(value, bool):
+        field.checked = value
+    else:
+        field.value = value
+
+
 def write(state: State) -> None:
     """Show a state in the form's fields."""
     values = form_values(state)

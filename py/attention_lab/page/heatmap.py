@@ -173,8 +173,10 @@ class HeatmapPage:
     def _export(self, kind: str) -> None:
         from attention_lab.render.heat_export import export_csv, export_svg
 
-        view = self.app.view
-        if view is None:
+        try:
+            view = self.app.result()
+        except LabError as error:
+            self.app.add_error("link", str(error))
             return
         if kind == "csv":
             save_text("attention-weights.csv", "text/csv", export_csv(view))

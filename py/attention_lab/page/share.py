@@ -18,7 +18,6 @@ from attention_lab.teach.plan import Plan
 
 if TYPE_CHECKING:
     from attention_lab.page.app import App
-    from attention_lab.render.view import View
 
 LAB_TITLES = {
     "calculator": "Attention Lab: calculator",
@@ -85,7 +84,7 @@ class SharePage:
             raise LabError(
                 "The answers of this link are hidden until they are checked, so there is nothing to export yet."
             )
-        view = self._view()
+        view = self.app.result()
         material = share.material_of(view, self.address(self.app.state))
         note = share.export_note(self.format, material)
         self.content: str | bytes
@@ -101,13 +100,6 @@ class SharePage:
         by_id("share-text").value = text
         by_id("share-note").textContent = note
         one('[data-share-do="copy"]').disabled = isinstance(self.content, bytes) and not closed_frame()
-
-    def _view(self) -> View:
-        """The result of the very state on show, never an older one that still stands on the page."""
-        view = self.app.view
-        if view is None or view.state != self.app.state:
-            raise LabError("There is no result of these inputs yet: see the sentence beside them.")
-        return view
 
     def _bytes_as_text(self, content: bytes) -> str:
         """A data file for eyes; where it cannot be saved, a program that makes it."""
@@ -247,7 +239,7 @@ class SharePage:
     def _quiz(self) -> None:
         from attention_lab.explain.stages import stages
 
-        names = [item.name for item in stages(self._view().slice_trace) if item.name in self.plan.blank]
+        names = [item.name for item in stages(self.app.result().slice_trace) if item.name in self.plan.blank]
         if not names:
             raise LabError(
                 "Choose at least one of scores, scaled scores, masked scores, weights or output to be left blank."

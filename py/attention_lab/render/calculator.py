@@ -110,7 +110,7 @@ def summary(view: View) -> str:
         ("d<sub>v</sub>", str(d_v)),
         ("√d<sub>k</sub>", view.write(m.sqrt(d_k))),
         ("rows sum to 1", _row_sums(trace.row_sum_error)),
-        ("stable ≡ naive", _stable(trace.stable_vs_naive)),
+        ("stable ≡ naive", _stable(trace.stable_vs_naive, trace.naive_failure)),
         *_rows(view),
     ]
     return "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in facts)
@@ -138,9 +138,9 @@ def _row_sums(error: float) -> str:
     )
 
 
-def _stable(difference: float) -> str:
-    if difference == m.inf:
-        text = "✗ the naive form overflows"
+def _stable(difference: float, failure: str | None) -> str:
+    if failure:
+        text = f"✗ the naive form {failure}s"
     elif difference:
         text = f"✓ Δ {difference:.1e}"
     else:
@@ -370,9 +370,10 @@ def checks(view: View) -> str:
     lines = [
         f"Computed in your browser by Python and NumPy in {trace.options.precision}; softmax subtracts each row’s maximum.",
     ]
-    if trace.stable_vs_naive == m.inf:
+    if trace.naive_failure:
+        how = "overflows" if trace.naive_failure == "overflow" else "underflows to 0 / 0"
         lines.append(
-            "The naive softmax, exp(x) / Σ exp(x), overflows on these numbers; the stable form above does not."
+            f"The naive softmax, exp(x) / Σ exp(x), {how} on these numbers; the stable form above does not."
         )
     else:
         lines.append(
