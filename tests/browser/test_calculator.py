@@ -294,6 +294,34 @@ def test_a_cell_shows_its_formula_and_lights_up_its_sources(lab) -> None:
     expect(page.locator("#cell-formula")).to_have_text("S₂₂ = q₂·k₂ = 0×0 + 1×1 = 1.0000")
 
 
+@pytest.mark.parametrize("changed", [0, 1, 2, 5])
+def test_tab_reaches_one_cell_of_a_table_whatever_row_is_written(lab, changed: int) -> None:
+    """An edit may write some rows of a table anew: the cell moved to stays the one that Tab reaches, and keeps the focus."""
+    page = lab.page
+    rows = [f"{i} {8 - i}" for i in range(8)]
+    lab.open("&".join(f"{name}={';'.join(rows).replace(' ', ',')}" for name in "qkv"))
+    page.focus('table[data-stage="weights"] td[data-i="0"][data-j="0"]')
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowRight")
+    rows[changed] = "9 9"
+    page.evaluate(
+        """(text) => { const q = document.getElementById("q"); q.value = text;
+        q.dispatchEvent(new Event("input", {bubbles: true})); }""",
+        "\n".join(rows),
+    )
+    expect(page.locator(f'table[data-stage="scores"] td[data-i="{changed}"][data-j="0"]')).to_have_attribute(
+        "data-value", "72.0"
+    )
+    place = "(cell) => [cell.closest('table').dataset.stage, cell.dataset.i, cell.dataset.j].join()"
+    stops = page.evaluate(
+        f"""[...document.querySelectorAll('table[data-stage="weights"] td[tabindex="0"]')].map({place})"""
+    )
+    assert stops == ["weights,1,1"]
+    assert page.evaluate(f"({place})(document.activeElement)") == "weights,1,1"
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate(f"({place})(document.activeElement)") == "weights,2,1"
+
+
 def test_the_grid_writes_the_text_box(lab) -> None:
     page = lab.page
     page.click('[data-grid-toggle="q"]')

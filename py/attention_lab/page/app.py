@@ -88,6 +88,7 @@ class App:
         self.view: View | None = None
         self.shown: dict[str, str] = {}
         self.errors: dict[str, str] = {}
+        self.stops: dict[str, tuple[int, int]] = {}
         self.remembered: dict[str, State] = {}
         self.edited: str | None = None
         self.typed = False
@@ -333,6 +334,21 @@ class App:
             cell_element.removeAttribute("tabindex")
             there.tabIndex = 0
             there.focus()
+            stage = data(table, "stage")
+            if stage:
+                self.stops[f'[data-lab-panel="{self.state.lab}"] table[data-stage="{stage}"]'] = (i, j)
+
+    def _keep_stops(self) -> None:
+        """Tab reaches the cell of a table that the reader moved to, whatever has been written of the table since."""
+        for selector, (i, j) in list(self.stops.items()):
+            table = one(selector)
+            cell_element = table and table.querySelector(f'td[data-i="{i}"][data-j="{j}"]')
+            if not cell_element:
+                del self.stops[selector]
+                continue
+            for other in table.querySelectorAll('td[tabindex="0"]'):
+                other.tabIndex = -1
+            cell_element.tabIndex = 0
 
     def _on_point(self, event: Any) -> None:
         target = event.target
@@ -462,6 +478,7 @@ class App:
                     for inner in html.split('data-slot="')[1:]:
                         self.shown.pop(inner.partition('"')[0], None)
         root.removeAttribute("data-pending")
+        self._keep_stops()
         if focus and document.activeElement == document.body:
             back = one(focus)
             if back:
