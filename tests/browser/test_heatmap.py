@@ -533,7 +533,7 @@ def test_no_file_of_an_older_sentence(lab) -> None:
     type_sentence(lab.page, "four five")
     type_sentence(lab.page, "")
     files: list[Download] = []
-    lab.page.on("download", files.append)
+    lab.page.on("download", lambda file: files.append(file))
     for kind in ("csv", "svg", "png"):
         lab.page.locator(f'[data-export="{kind}"]').click()
     expect(

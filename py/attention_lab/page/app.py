@@ -204,6 +204,8 @@ class App:
             drop |= {"example": ""}
         keep_source = self.state.example is not None and edited not in form.MATRICES
         pairs = {key: value for key, value in values.items() if not (keep_source and key in form.MATRICES)}
+        if edited != "example":
+            pairs.pop("example", None)  # the menu may still name what an edit has left
         base = self.state
         if edited in form.MATRICES:
             base = replace(base, text=None, model=None)
@@ -424,6 +426,7 @@ class App:
         self.show_errors(errors)
         by_id("undo").disabled = not self.history.can_undo
         by_id("redo").disabled = not self.history.can_redo
+        form.show_example(self.state.example)
         form.show_said(said(self.state))
         form.show_shapes(shapes_of(self.state))
         self.grids.refresh()

@@ -139,6 +139,13 @@ def _unfold(element: Any) -> None:
         hidden_by = element.closest("details:not([open])")
 
 
+def show_example(name: str | None) -> None:
+    """The menu names the example on show, or none once its numbers were changed."""
+    menu = by_id("example")
+    if str(menu.value) != (name or ""):
+        menu.value = name or ""
+
+
 def show_said(said: dict[str, str]) -> None:
     """What reading each box changed or could not decide."""
     for name in _changed("said-for", said):
