@@ -77,8 +77,11 @@
 
     form.addEventListener("input", (event) => {
       if (!waiting()) return;
-      root.dataset.touched = event.target.name;
-      if (event.target.name === "example" && show(event.target.value)) return;
+      const name = event.target.name;
+      if (!name) return;
+      // All fields in the order of their last edits: Python repeats these edits on the state of the link.
+      root.dataset.touched = [...(root.dataset.touched ?? "").split(" ").filter((other) => other && other !== name), name].join(" ");
+      if (name === "example" && show(event.target.value)) return;
       const note = document.getElementById("stale-note");
       note.textContent = "Python is still starting: your change is kept and computed the moment it is ready.";
       note.hidden = false;
