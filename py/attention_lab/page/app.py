@@ -157,9 +157,12 @@ class App:
 
     def _on_input(self, event: Any) -> None:
         if event.target.name:  # the cells of a grid have none: they write their text box instead
-            if self.edited != str(event.target.name):
-                self.next_edit.now()  # two fields are two edits, even within one frame
-            self.edited = str(event.target.name)
+            name = str(event.target.name)
+            if self.next_edit.waiting and name != self.edited:  # two fields are two edits, even within one frame
+                newer = form.touched([name])
+                self.next_edit.now()
+                form.put(*newer[0])
+            self.edited = name
             self.typed = str(event.target.type) in ("text", "textarea", "range", "number")
             if self.typed:
                 self.next_edit()

@@ -65,7 +65,7 @@ def put(name: str, value: str | bool) -> None:
     field = one(f'#lab-form [name="{name}"]')
     if isinstance(value, bool):
         field.checked = value
-    else:
+    elif field.value != value:
         field.value = value
 
 
