@@ -158,7 +158,9 @@ class App:
     def _on_input(self, event: Any) -> None:
         if event.target.name:  # the cells of a grid have none: they write their text box instead
             name = str(event.target.name)
-            if self.next_edit.waiting and name != self.edited:  # two fields are two edits, even within one frame
+            if (
+                self.next_edit.waiting and name != self.edited
+            ):  # two fields are two edits, even within one frame
                 newer = form.touched([name])
                 self.next_edit.now()
                 form.put(*newer[0])
