@@ -13,10 +13,11 @@ if TYPE_CHECKING:
     from attention_lab.core import attend as attend
     from attention_lab.diagnosis import diagnose as diagnose
     from attention_lab.diagnosis import make_probe as make_probe
+    from attention_lab.explain.differences import differences as differences
     from attention_lab.problem import Problem as Problem
 
 __version__ = "0.1.0"
-__all__ = ["Options", "Problem", "__version__", "attend", "diagnose", "make_probe"]
+__all__ = ["Options", "Problem", "__version__", "attend", "diagnose", "differences", "make_probe"]
 
 _HOMES = {
     "attend": "attention_lab.core",
@@ -24,6 +25,7 @@ _HOMES = {
     "Problem": "attention_lab.problem",
     "diagnose": "attention_lab.diagnosis",
     "make_probe": "attention_lab.diagnosis",
+    "differences": "attention_lab.explain.differences",
 }
 
 

@@ -10,20 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 from attention_lab.compute import OPENINGS, shapes_of, unplaced, view_of
 from attention_lab.core import LabError
-from attention_lab.explain.cell import cell, regions_to_selectors
-from attention_lab.page import form
+from attention_lab.page import edits, form
+from attention_lab.page.cells import ARROWS, Cells, focus_key
+from attention_lab.page.copying import Copying, open_report, show_text
 from attention_lab.page.dom import (
     Failures,
     JsException,
     Later,
-    LiveSheet,
     Once,
     by_id,
     console,
     data,
     document,
     every,
-    number,
     on,
     one,
     root,
@@ -36,11 +35,9 @@ from attention_lab.page.history import History
 from attention_lab.page.marks import mark
 from attention_lab.render.calculator import copied
 from attention_lab.render.page import (
-    example_state,
     first,
     fold_line,
     framework_notes,
-    framework_values,
     lesson,
     render,
 )
@@ -68,16 +65,12 @@ OLD_RESULT = (
     "Old result: the inputs have changed but cannot be computed yet. See the sentence beside the field."
 )
 NO_RESULT = "There is no result yet: see the sentence beside the field."
-REWRITES_FORM = ("example", "framework", "model")
-"""Fields whose change fills others."""
-FRAMEWORK_SETS = ("scale", "scale-number", "causal", "alignment", "causal-offset", "empty")
 LAB_NAMES = {
     "calculator": "Calculator",
     "walkthrough": "Walkthrough",
     "heatmap": "Heatmap",
     "check": "Check mine",
 }
-ARROWS = {"ArrowUp": (-1, 0), "ArrowDown": (1, 0), "ArrowLeft": (0, -1), "ArrowRight": (0, 1)}
 
 
 class App:
@@ -88,7 +81,6 @@ class App:
         self.view: View | None = None
         self.shown: dict[str, str] = {}
         self.errors: dict[str, str] = {}
-        self.stops: dict[str, tuple[int, int]] = {}
         self.remembered: dict[str, State] = {}
         self.edited: str | None = None
         self.typed = False
@@ -96,8 +88,6 @@ class App:
         self.named: tuple[str, bool] | None = None
         self.resting = False
         self.histories: dict[str, History] = {}
-        self.highlight = LiveSheet()
-        self.pointed: tuple[str, int, int] | None = None
         self.heatmap: HeatmapPage | None = None
         self.player: Player | None = None
         self.check: CheckPage | None = None
@@ -105,7 +95,7 @@ class App:
         self.answers: AnswersPage | None = None
         self.model: ModelPage | None = None
         self.next_edit = Once(self._apply_edit)
-        self.next_point = Once(self._show_cell)
+        self.copying = Copying(self.announce, show_text)
         self.next_rest = Later(self._show_rest, REST_MS)
         self.save = Later(self._save_link, SAVE_MS)
         self.address = ""
@@ -130,8 +120,7 @@ class App:
         on(form_element, "input", self._on_input)
         on(document, "click", self._on_click)
         on(document, "keydown", self._on_key)
-        on(document, "pointerover", self._on_point, passive=True)
-        on(document, "focusin", self._on_point)
+        self.cells = Cells(self)
         on(window, "hashchange", self._on_hash)
         on(window, "pagehide", self._on_leave)
         as_built = not early and self.state == State.opening() and bool(window.labAsBuilt())
@@ -149,8 +138,8 @@ class App:
         for name, value in early:
             form.put(name, value)
             self.edited = name
-            self.state = self._edited_state()
-            if name in REWRITES_FORM:
+            self.state = edits.after(self.state, self.edited, form.read(self.edited))
+            if name in edits.REWRITES_FORM:
                 form.write(self.state)
 
     # events → State
@@ -184,53 +173,16 @@ class App:
 
     def _on_files(self, values: dict[str, str]) -> None:
         base = self.state
-        if set(values) & set(form.MATRICES):
+        if set(values) & set(edits.MATRICES):
             base = replace(base, text=None, example=None, labels=None, model=None)
         self.go(base.with_values(values), push=True)
 
     def _apply_edit(self) -> None:
-        self.go(self._edited_state(), push=self.edited == "example", from_form=True)
-
-    def _edited_state(self) -> State:
-        values = form.read(self.edited)
-        edited = self.edited
-        if edited == "example" and values.get("example"):
-            return example_state(values["example"], self.state.lab)
-        drop: dict[str, str] = {}
-        if edited == "framework" and values.get("framework"):
-            drop = framework_values(values["framework"], bool(values["causal"]))
-        elif edited == "framework" and self.state.framework:
-            drop = {"scale": "", "empty": ""}  # what the framework had set
-        elif edited in FRAMEWORK_SETS:
-            drop = {"framework": ""}  # no longer that framework's convention
-        if edited in form.MATRICES:
-            drop = {"example": ""}
-        elif edited in ("text", "model") or self.state.text is not None:
-            drop |= {"example": ""}
-        keep_source = self.state.example is not None and edited not in form.MATRICES
-        pairs = {key: value for key, value in values.items() if not (keep_source and key in form.MATRICES)}
-        if edited != "example":
-            pairs.pop("example", None)  # the menu may still name what an edit has left
-        base = self.state
-        if edited in form.MATRICES:
-            base = replace(base, text=None, model=None)
-            pairs.pop("text", None)
-            pairs.pop("model", None)
-        elif edited in ("text", "model") or (base.text is not None and base.q is None):
-            base = replace(base, q=None, k=None, v=None)
-            pairs = {key: value for key, value in pairs.items() if key not in form.MATRICES}
-        else:
-            pairs.pop("text", None)
-        if edited == "model" and values.get("model"):
-            drop |= {
-                "causal": "",
-                "positions": "",
-                "row": "",
-                "compare": "",
-            }  # an encoder: both ways, positions of its own
-        if not values.get("observed"):
-            pairs["observed"] = ""
-        return base.with_values({**pairs, **drop})
+        self.go(
+            edits.after(self.state, self.edited, form.read(self.edited)),
+            push=self.edited == "example",
+            from_form=True,
+        )
 
     def _on_click(self, event: Any) -> None:
         target = event.target
@@ -253,13 +205,15 @@ class App:
         if action:
             self._act(str(data(action, "action")))
         elif target.id == "copy-link":
-            self._copy(str(window.location.href).split("#")[0] + "#" + self.state.to_fragment(PACK_ABOVE))
+            self.copying.copy(
+                str(window.location.href).split("#")[0] + "#" + self.state.to_fragment(PACK_ABOVE)
+            )
         elif target.id == "share":
             self.share.open()
         elif target.id == "report":
-            self._open_report()
+            open_report(self.state.to_fragment())
         elif target.id == "report-copy":
-            self._copy(str(by_id("report-text").value))
+            self.copying.copy(str(by_id("report-text").value))
         elif target.hasAttribute("data-close"):
             target.closest("dialog").close()
 
@@ -283,7 +237,7 @@ class App:
             except LabError as error:
                 self.add_error("probe", str(error))
         elif name.startswith("copy-") and self.view is not None:
-            self._copy(copied(self.view, name.removeprefix("copy-")))
+            self.copying.copy(copied(self.view, name.removeprefix("copy-")))
 
     @property
     def share(self) -> SharePage:
@@ -322,7 +276,7 @@ class App:
             return
         key = str(event.key)
         if tag == "TD" and key in ARROWS:
-            self._move_cell(target, *ARROWS[key])
+            self.cells.move(target, key)
             event.preventDefault()
             return
         if tag == "BUTTON" and key == " ":
@@ -332,41 +286,6 @@ class App:
                 element.click()
                 event.preventDefault()
                 return
-
-    def _move_cell(self, cell_element: Any, down: int, right: int) -> None:
-        table = cell_element.closest("table")
-        i, j = int(data(cell_element, "i") or 0) + down, int(data(cell_element, "j") or 0) + right
-        there = table.querySelector(f'td[data-i="{i}"][data-j="{j}"]')
-        if there:
-            cell_element.removeAttribute("tabindex")
-            there.tabIndex = 0
-            there.focus()
-            stage = data(table, "stage")
-            if stage:
-                self.stops[f'[data-lab-panel="{self.state.lab}"] table[data-stage="{stage}"]'] = (i, j)
-
-    def _keep_stops(self) -> None:
-        """Tab reaches the cell of a table that the reader moved to, whatever has been written of the table since."""
-        for selector, (i, j) in list(self.stops.items()):
-            table = one(selector)
-            cell_element = table and table.querySelector(f'td[data-i="{i}"][data-j="{j}"]')
-            if not cell_element:
-                del self.stops[selector]
-                continue
-            for other in table.querySelectorAll('td[tabindex="0"]'):
-                other.tabIndex = -1
-            cell_element.tabIndex = 0
-
-    def _on_point(self, event: Any) -> None:
-        target = event.target
-        found = target.closest("table[data-stage] td[data-i]") if getattr(target, "closest", None) else None
-        if found:
-            place = (str(data(found.closest("table"), "stage")), number(found, "i"), number(found, "j"))
-            if place != self.pointed:
-                self.pointed = place
-                self.next_point()
-
-    # State → page
 
     def go(self, state: State, push: bool, from_form: bool = False, save: bool = True) -> None:
         """Show another state; `push` makes it an entry of the browser's history.
@@ -381,7 +300,7 @@ class App:
         self.state = state
         if push:
             self._save_link(push=True)
-        self.show(write_form=not from_form or self.edited in REWRITES_FORM)
+        self.show(write_form=not from_form or self.edited in edits.REWRITES_FORM)
         if save and not push:
             self._save_soon()
 
@@ -475,7 +394,7 @@ class App:
         self.named = (self.state.lab, self.state.embed)
 
     def _write(self, slots: dict[str, str]) -> None:
-        focus = _focus_key()
+        focus = focus_key()
         for name, html in slots.items():
             if self.shown.get(name) != html:
                 place = one(f'[data-slot="{name}"]')
@@ -486,7 +405,7 @@ class App:
                     for inner in html.split('data-slot="')[1:]:
                         self.shown.pop(inner.partition('"')[0], None)
         root.removeAttribute("data-pending")
-        self._keep_stops()
+        self.cells.keep_stops()
         if focus and document.activeElement == document.body:
             back = one(focus)
             if back:
@@ -606,25 +525,6 @@ class App:
             results.removeAttribute("data-stale")
         note.hidden = not stale
 
-    def _show_cell(self) -> None:
-        if self.view is None or self.pointed is None or self.state.blank:
-            return
-        stage, i, j = self.pointed
-        try:
-            story = cell(self.view.slice_trace, stage, i, j, self.view.write, self.view.first)
-        except LabError:
-            return  # the pointer rests on an old table whose cell is gone
-        css = ""
-        for regions, style in ((story.behind, "behind"), (story.reads, "lit")):
-            selectors = regions_to_selectors(regions)
-            if selectors:
-                css += f"{','.join(selectors)}{{{STYLES[style]}}}\n"
-        css += f'[data-stage="{stage}"] td[data-i="{i}"][data-j="{j}"]{{{STYLES["here"]}}}'
-        self.highlight.show(css)
-        place = one(f'[data-lab-panel="{self.state.lab}"] .cell-formula')
-        if place:
-            place.textContent = story.text
-
     # link, clipboard, report
 
     def _save_soon(self) -> None:
@@ -644,40 +544,8 @@ class App:
                 return  # some sandboxed frames forbid it; the state itself is unharmed
         self.address = str(window.location.hash)
 
-    def _copy(self, text: str) -> None:
-        import asyncio
-
-        self._copying = asyncio.ensure_future(
-            self._copy_now(text)
-        )  # kept, or it could be collected unfinished
-
-    async def _copy_now(self, text: str) -> None:
-        try:
-            await window.navigator.clipboard.writeText(text)
-            self.announce("Copied.")
-        except (JsException, AttributeError):  # denied, or absent outside secure contexts
-            self.show_text(
-                "The clipboard is closed to this page. The text is selected: copy it with the keyboard.", text
-            )
-
-    def show_text(self, words: str, text: str) -> None:
-        """A text for the reader to copy, selected, in a dialog of its own."""
-        by_id("copy-words").textContent = words
-        by_id("copy-text").value = text
-        by_id("copy-dialog").showModal()
-        by_id("copy-text").select()
-
     def announce(self, text: str) -> None:
         by_id("announce").textContent = text
-
-    def _open_report(self) -> None:
-        from attention_lab import __version__
-
-        link = str(window.location.href).split("#")[0] + "#" + self.state.to_fragment()
-        by_id(
-            "report-text"
-        ).value = f"Attention Lab {__version__}\nLink: {link}\nBrowser: {window.navigator.userAgent}\n\nExpected:\n\nSeen:\n"
-        by_id("report-dialog").showModal()
 
 
 def _slots(view: View) -> dict[str, str]:
@@ -689,28 +557,8 @@ def _lines(view: View) -> dict[str, str]:
     return {"lesson": lesson(view.state), "fold-line": fold_line(view)}
 
 
-STYLES = {
-    "here": "outline:2px solid var(--accent);outline-offset:-2px",
-    "lit": "background:var(--lit);color:var(--lit-ink);box-shadow:inset 0 -2px var(--accent)",
-    "behind": "background:var(--behind);color:var(--ink)",
-}
-
-
 def _pairs(text: str) -> list[tuple[str, str]]:
     from urllib.parse import unquote
 
     pairs = (part.partition("=") for part in text.split("&") if part)
     return [(unquote(key), unquote(value)) for key, _, value in pairs]
-
-
-def _focus_key() -> str | None:
-    """A selector that finds the focused element again after its slot has been written anew."""
-    active = document.activeElement
-    if not active or not active.closest("[data-slot]"):
-        return None
-    if data(active, "set"):
-        return f'[data-set="{data(active, "set")}"]'
-    table = active.closest("table[data-stage]")
-    if table and data(active, "i"):
-        return f'table[data-stage="{data(table, "stage")}"] td[data-i="{data(active, "i")}"][data-j="{data(active, "j")}"]'
-    return f"#{active.id}" if active.id else None

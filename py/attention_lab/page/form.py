@@ -9,12 +9,12 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from attention_lab.page.dom import FormValues, by_id, data, every, one
+from attention_lab.page.edits import MATRICES
 from attention_lab.render.page import default_text, form_values
 
 if TYPE_CHECKING:
     from attention_lab.state import State
 
-MATRICES = ("q", "k", "v")
 NEUTRAL_OFF = {"scale": "none", "causal": "", "positions": ""}
 """What an unticked switch means: the browser leaves it out of the form's data."""
 _values = FormValues("lab-form")

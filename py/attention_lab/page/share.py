@@ -9,7 +9,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from attention_lab.core import LabError
-from attention_lab.page.dom import JsException, by_id, data, every, on, one, root, window
+from attention_lab.page.copying import Copying, show_text
+from attention_lab.page.dom import by_id, data, every, on, one, root, window
 from attention_lab.page.download import save_bytes, save_png, save_text
 from attention_lab.render import share
 from attention_lab.render.recipes import RECIPES, Frame, recipe
@@ -42,6 +43,7 @@ class SharePage:
         self.format = share.FIRST_FORMAT
         self.plan = Plan()
         self.shown_sheet: str | None = None
+        self._copying = Copying(self._note, lambda words, text: self._select(words))
         box = by_id("share-dialog")
         on(box, "click", self._on_click)
         on(box, "input", self._on_change)
@@ -197,25 +199,15 @@ class SharePage:
 
     def copy(self) -> None:
         """Copy the text, or select it where the clipboard is closed."""
-        import asyncio
+        self._copying.copy(str(by_id("share-text").value))
 
-        self._copying = asyncio.ensure_future(
-            self._copy()
-        )  # kept, or it could be collected before it has run
-
-    async def _copy(self) -> None:
-        try:
-            await window.navigator.clipboard.writeText(by_id("share-text").value)
-            by_id("share-note").textContent = "Copied."
-        except (JsException, AttributeError):
-            self._select(
-                "The clipboard is closed to this page. The text is selected: copy it with the keyboard."
-            )
+    def _note(self, message: str) -> None:
+        by_id("share-note").textContent = message
 
     def _select(self, message: str) -> None:
         by_id("share-text").focus()
         by_id("share-text").select()
-        by_id("share-note").textContent = message
+        self._note(message)
 
     # worksheets
 
@@ -286,7 +278,7 @@ class SharePage:
         what = str(data(button, "sheet-do"))
         if what == "print":
             if closed_frame():
-                self.app.show_text(
+                show_text(
                     "This frame may not print. Open this address by itself", self.address(self.app.state)
                 )
             else:
@@ -312,8 +304,6 @@ class SharePage:
 
     def _offer(self, name: str, media: str, text: str) -> None:
         if closed_frame():
-            self.app.show_text(
-                "This frame may not save files. The text is selected: copy it with the keyboard", text
-            )
+            show_text("This frame may not save files. The text is selected: copy it with the keyboard", text)
         else:
             save_text(name, media, text)
