@@ -528,6 +528,19 @@ class TestLook:
             assert differs == "", name
 
 
+def test_chips_of_an_older_sentence_change_nothing(lab) -> None:
+    """The labels do not fit the shorter sentence, so the old result and its chips stay, marked as old."""
+    lab.open(fragment("one two three") + "&labels=a,b,c")
+    type_sentence(lab.page, "four")
+    expect(lab.page.locator('[data-error-for="labels"]')).to_be_visible()
+    lab.page.locator('.chip-remove[data-index="2"]').click()
+    expect(lab.page.locator("#notes span")).to_have_text(
+        ["These tokens are those of an older sentence: mend the inputs first."]
+    )
+    assert lab.page.input_value("#sentence") == "four"
+    lab.watch.check()
+
+
 def test_no_file_of_an_older_sentence(lab) -> None:
     lab.open(fragment("one two three"))
     type_sentence(lab.page, "four five")

@@ -110,7 +110,7 @@ SEEN = """() => ({
     step: document.documentElement.dataset.step ?? null,
     stale: document.getElementById('results').hasAttribute('data-stale'),
     errors: [...document.querySelectorAll('.error')].filter((e) => !e.hidden && e.textContent && e.closest('form, .results'))
-        .map((e) => e.textContent).sort(),
+        .flatMap((e) => e.id === 'notes' ? [...e.children] : [e]).map((e) => e.textContent).sort(),
     tables: [...document.querySelectorAll('table[data-stage]')].filter((t) => t.checkVisibility()).map((t) =>
         [t.dataset.stage, ...[...t.querySelectorAll('td[data-value]')].map((c) => c.dataset.value)].join(' ')).sort(),
     verdict: document.documentElement.dataset.lab === 'check'

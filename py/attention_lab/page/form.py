@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from attention_lab.page.dom import FormValues, by_id, data, every, one
+from attention_lab.page.dom import FormValues, by_id, data, document, every, one
 from attention_lab.page.edits import MATRICES
 from attention_lab.render.page import default_text, form_values
 
@@ -103,12 +103,15 @@ def _names() -> Iterable[str]:
 
 
 def show_errors(errors: dict[str, str]) -> None:
-    """Put each message beside the field of that name; clear all others. Messages without a place go to the top."""
+    """Put each message beside the field of that name; clear all others.
+
+    Those about the link, and those without a place, go to the top, a line each.
+    """
     if not errors and _shown.get("errors") == {}:
         return
     _shown.pop("errors", None)  # until all of them stand
     placed = set()
-    for place in every("[data-error-for]"):
+    for place in every('[data-error-for]:not([data-error-for="link"])'):
         name = data(place, "error-for") or ""
         message = errors.get(name, "")
         if message:
@@ -123,11 +126,13 @@ def show_errors(errors: dict[str, str]) -> None:
                 _unfold(place)
             else:
                 field.removeAttribute("aria-invalid")
-    lost = [message for name, message in errors.items() if name not in placed]
-    if lost:
-        notes = by_id("notes")
-        notes.textContent = " ".join(lost)
-        notes.hidden = False
+    top = [message for name, message in errors.items() if name not in placed]
+    notes = by_id("notes")
+    lines = [document.createElement("span") for _ in top]
+    for line, message in zip(lines, top, strict=True):
+        line.textContent = message
+    notes.replaceChildren(*lines)
+    notes.hidden = not top
     _shown["errors"] = dict(errors)
 
 

@@ -17,6 +17,7 @@ from attention_lab.render.heat_sentence import OPEN_CHIPS, chip_list
 from attention_lab.render.heatmap import is_large, render_row, selected_row
 
 if TYPE_CHECKING:
+    from attention_lab.inputs.tokenize import Tokens
     from attention_lab.page.app import App
 
 NEUTRAL_WIDTH = 0.03
@@ -92,13 +93,19 @@ class HeatmapPage:
         if place and not place.firstChild and view is not None and view.slice.key_labels:
             place.innerHTML = chip_list(view.slice.key_labels, selected_row(view))
 
+    def _sentence(self) -> Tokens | None:
+        """The tokens that the chips on show stand for; None, aloud, when the sentence has changed since."""
+        text = self.app.state.text or ""
+        if self.app.view is None or self.app.view.state.text != text:
+            self.app.add_error("link", "These tokens are those of an older sentence: mend the inputs first.")
+            return None
+        return read_tokens(text)
+
     def _edit(self, action: str, index: int) -> None:
-        state = self.app.state
-        try:
-            tokens = read_tokens(state.text or "")
-        except LabError:
-            return  # the sentence has an error of its own, which stands beside it
-        count, row = len(tokens.tokens), state.row
+        tokens = self._sentence()
+        if tokens is None:
+            return
+        count, row = len(tokens.tokens), self.app.state.row
         to = {"left": index - 1, "right": index + 1}.get(action)
         if to is not None:
             self._move(index, to)
@@ -109,8 +116,8 @@ class HeatmapPage:
             self._go(text, row, min(index, count - 2))
 
     def _move(self, index: int, to: int) -> None:
-        tokens = read_tokens(self.app.state.text or "")
-        if 0 <= to < len(tokens.tokens) and to != index:
+        tokens = self._sentence()
+        if tokens is not None and 0 <= to < len(tokens.tokens) and to != index:
             self._go(moved(tokens, index, to), to, to)
 
     def _go(self, text: str, row: int | None, focus: int) -> None:
