@@ -269,6 +269,8 @@ def test_random_actions_raise_no_error_and_leave_a_consistent_page(
         shown = settled(lab.page)
         assert lab.page.evaluate("document.documentElement.dataset.python") == "ready"
         lab.watch.check()
+        if "model=" in shown["hash"]:
+            continue  # a link does not fetch the real head before the reader asks for it: a fresh page has no numbers
         fresh.page.set_viewport_size(lab.page.viewport_size)
         fresh.open(shown["hash"].removeprefix("#"))
         again = settled(fresh.page)

@@ -81,6 +81,7 @@ PANELS = (
     Panel("fix", "the way to mend it", (_slot("check-fix"),), ("check",)),
     Panel("evidence", "evidence", (_slot("check-evidence"),), ("check",)),
     Panel("others", "other candidates", (_slot("check-others"),), ("check",)),
+    Panel("meter", "which mistakes this input can tell apart", (_slot("check-meter"),), ("check",)),
 )
 NAMES = tuple(panel.name for panel in PANELS)
 ALWAYS_HIDDEN = ("chrome", "form")
