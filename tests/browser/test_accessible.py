@@ -116,6 +116,7 @@ def test_the_live_region_says_what_changed(lab) -> None:
     expect(said).to_have_text(page.inner_text(".walk-sentence"))
     lab.open("example=cross")
     page.fill("#q", "1 x")
+    expect(page.locator('[data-error-for="q"]')).to_be_visible()
     expect(said).to_have_text(page.inner_text('[data-error-for="q"]'))
     lab.open(VIEWS["check, a mistake"])
     expect(page.locator("[data-verdict]")).to_have_count(1)

@@ -533,6 +533,7 @@ def test_chips_of_an_older_sentence_change_nothing(lab) -> None:
     lab.open(fragment("one two three") + "&labels=a,b,c")
     type_sentence(lab.page, "four")
     expect(lab.page.locator('[data-error-for="labels"]')).to_be_visible()
+    lab.page.evaluate("document.querySelector('details.chips').open = true")
     lab.page.locator('.chip-remove[data-index="2"]').click()
     expect(lab.page.locator("#notes span")).to_have_text(
         ["These tokens are those of an older sentence: mend the inputs first."]

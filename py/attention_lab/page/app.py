@@ -115,7 +115,7 @@ class App:
         if early:
             self._catch_up(early)
         Failures.tell = lambda error: self.add_error("link", self._broken(error))
-        self.grids = Grids(self._on_grid, self.add_error)
+        self.grids = Grids(self.edit, self.add_error)
         self.files = Files(self._on_files, lambda message: self.add_error("files", message))
         on(form_element, "input", self._on_input)
         on(document, "click", self._on_click)
@@ -165,7 +165,8 @@ class App:
         self.next_edit.now()
         self.save.now()
 
-    def _on_grid(self, name: str) -> None:
+    def edit(self, name: str) -> None:
+        """A field was changed by something that writes it for the reader: a grid, a slider."""
         if self.edited != name:
             self.next_edit.now()
         self.edited, self.typed = name, True

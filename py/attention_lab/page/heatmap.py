@@ -82,8 +82,7 @@ class HeatmapPage:
         decades = float(event.target.value)
         t = 1.0 if abs(decades) < NEUTRAL_WIDTH else float(f"{10**decades:.3g}")
         by_id("T").value = f"{t:g}"  # the slider has no name in the form: T is its field
-        self.app.edited = "T"
-        self.app.next_edit()
+        self.app.edit("T")
 
     # tokens
 
