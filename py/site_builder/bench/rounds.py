@@ -65,6 +65,7 @@ class Rounds(Server):
         self.process: int | None = None
         self.reports: dict[str, list[dict[str, Any]]] = defaultdict(list)
         self.asked: list[str] = []
+        self.until_ready: list[str] = []
         self.finished = threading.Event()
 
     def handle_error(self, *_: object) -> None:
