@@ -173,7 +173,9 @@ def measure(server: Rounds, engine: Engine, profile: Path, folder: Path, pairs: 
         for page in [*pages[i % 4 :], *pages[: i % 4]]:
             server.open(engine, profile, [page])
     took = server.reports
-    server.until_ready = server.until_ready or list(server.asked)  # what labs and models fetch later is not counted
+    server.until_ready = server.until_ready or list(
+        server.asked
+    )  # what labs and models fetch later is not counted
 
     def figure(name: str, key: str, ours: str, baseline: str, unit: str, limit: float | None) -> list[Figure]:
         mine, theirs = ([report.get(key) for report in took[page]] for page in (ours, baseline))
