@@ -79,9 +79,7 @@ def measure(server: Rounds, engine: Engine, profile: Path, pack: Path, pairs: in
     for _ in range(pairs):
         baseline.append(in_cpython(pack))
         server.open(engine, profile, [page])
-    if failed := [report["error"] for report in server.reports[page] if "error" in report]:
-        raise BuildError(f"{engine.name}, {page}: {failed[0]}")
-    reports: list[dict[str, Any]] = [report["lab"] for report in server.reports[page]]
+    reports: list[dict[str, Any]] = [report["lab"] for report in server.taken(engine, page)]
 
     def beside(key: str, limit: float) -> list[tuple[float, float]]:
         return [(report[key], limit) for report in reports if report[key] is not None]

@@ -6,8 +6,6 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from site_builder.console import BuildError
-
 from .browsers import Engine
 from .figures import PAGES, Figure, figure_of
 from .rounds import Rounds
@@ -53,9 +51,7 @@ def measure(server: Rounds, engine: Engine, profile: Path, pairs: int) -> list[F
     took = {}
     for kind, pages in (("ours", ours), ("plain", plain)):
         for name, page in pages.items():
-            if failed := [report["error"] for report in server.reports[page] if "error" in report]:
-                raise BuildError(f"{engine.name}, {page}: {failed[0]}")
-            took[kind, name] = [report["lab"] for report in server.reports[page]]
+            took[kind, name] = [report["lab"] for report in server.taken(engine, page)]
 
     def line(name: str, work: str, key: str, limit: float | None, baseline: float | None = None) -> Figure:
         mine = [report[key] for report in took["ours", work]]

@@ -44,7 +44,7 @@ class Guide(Handler):
             answer = json.dumps(memory_of(self.server.process)).encode()
             self.reply(200, answer, body, {"Content-Type": "application/json"})
             return
-        self.server.asked.append(parts.path)
+        self.server.asked[self.server.current].append(parts.path)
         super().answer(body=body)
 
     def reply(self, status: int, content: bytes, body: bool, headers: dict[str, str]) -> None:
@@ -64,8 +64,7 @@ class Rounds(Server):
         self.current: str | None = None
         self.process: int | None = None
         self.reports: dict[str, list[dict[str, Any]]] = defaultdict(list)
-        self.asked: list[str] = []
-        self.until_ready: list[str] = []
+        self.asked: dict[str | None, list[str]] = defaultdict(list)
         self.finished = threading.Event()
 
     def handle_error(self, *_: object) -> None:
@@ -83,6 +82,13 @@ class Rounds(Server):
     def take(self, report: dict[str, Any]) -> None:
         if self.current is not None:
             self.reports[self.current].append(report)
+
+    def taken(self, engine: Engine, page: str) -> list[dict[str, Any]]:
+        """What the page reported, each time it was open. Raises BuildError if it failed once."""
+        reports = self.reports[page]
+        if failed := [report["error"] for report in reports if "error" in report]:
+            raise BuildError(f"{engine.name}, {page}: {failed[0]}")
+        return reports
 
     def open(self, engine: Engine, profile: Path, pages: Iterable[str]) -> None:
         """Show these pages in this order, each after a rest. The first may be a file: address."""

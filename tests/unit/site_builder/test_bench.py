@@ -17,6 +17,16 @@ from site_builder.console import BuildError
 pytestmark = pytest.mark.needs_cpython
 
 
+RESULT = {
+    "date": "2026-01-01",
+    "machine": "m",
+    "browsers": {"Chromium": "1"},
+    "pairs": 7,
+    "bytes": {"parts": {"x": 1_000_000}, "until ready": 1_000_000, "single file": 2_000_000},
+    "real head": True,
+}
+
+
 def test_a_ratio_is_the_median_of_the_pairs_ratios() -> None:
     figure = bench.figure_of("x", "Chromium", "ms", [(1.0, 10.0), (3.0, 10.0), (2.0, 4.0)], 0.4)
     assert (figure.ratio, figure.low, figure.high) == pytest.approx((0.3, 0.1, 0.5))
@@ -44,15 +54,7 @@ def test_too_few_pairs_are_refused() -> None:
 
 
 def test_without_the_model_the_table_says_so() -> None:
-    result = {
-        "date": "2026-01-01",
-        "machine": "m",
-        "browsers": {"Chromium": "1"},
-        "pairs": 7,
-        "bytes": {"parts": {"x": 1_000_000}, "until ready": 1_000_000, "single file": 2_000_000},
-        "real head": False,
-    }
-    assert bench.table(result, [])[-1] == bench.NO_HEAD
+    assert bench.table(RESULT | {"real head": False}, [])[-1] == bench.NO_HEAD
 
 
 @pytest.mark.skipif(not Path("/proc/self/smaps_rollup").exists(), reason="only Linux tells a process's share")
@@ -81,14 +83,6 @@ def test_the_memory_of_a_page_is_that_of_its_largest_process() -> None:
 
 def test_a_missed_limit_is_named_in_the_table() -> None:
     figure = bench.figure_of("ready", "Chromium", "ms", [(5.0, 10.0)], 0.3)
-    result = {
-        "date": "2026-01-01",
-        "machine": "m",
-        "browsers": {"Chromium": "1"},
-        "pairs": 7,
-        "bytes": {"parts": {"x": 1_000_000}, "until ready": 1_000_000, "single file": 2_000_000},
-        "real head": True,
-    }
-    text = "\n".join(bench.table(result, [figure]))
+    text = "\n".join(bench.table(RESULT, [figure]))
     assert "| ready | Chromium | 5 ms | 10 ms | 0.50 | 0.50–0.50 | 0.3 (missed) |" in text
     assert "1.00 MB, at most 12 (x 1.00)" in text
